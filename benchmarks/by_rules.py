@@ -52,7 +52,6 @@ class Run:
 
 
 def run_of(cell: PublishedValue) -> Run:
-    """The run that measures a cell by rules."""
     words = cell.run.split()
     settings = next((word.removeprefix(PREFIX) for word in words if word.startswith(PREFIX)), "")
     return Run(WITH_PASSAGES.get(cell.data, cell.data), settings, tuple(flag for flag in FLAGS if flag in words))
@@ -94,7 +93,6 @@ def measure(run: Run, recipes: Sequence[str], work: Path, limit: int) -> None:
 
 
 def measured(run: Run, work: Path) -> dict[str, Any]:
-    """The results of a run so far, by recipe."""
     file = work / f"{run.name}.json"
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return found

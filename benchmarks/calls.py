@@ -12,8 +12,6 @@ import argparse
 import sys
 import threading
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import CodeType, FrameType
@@ -28,48 +26,19 @@ BEFORE = "Who was the first captain of the Gannet?"
 QUESTION = "Which river flows through the town where the designer of the Candlerock Lighthouse was born?"
 
 
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """The calls inside the package while a question was answered.
-
-    - `functions`: those called, with the number of calls. A file is one of the package; the folder of a module at the top is `.`.
-    - `across`: calls of a function in another folder than the caller's.
-    - `switches`: how often a call is in another folder than the call before it.
-    - `deepest`: the longest chain of functions that were open at once.
-    """
-
-    functions: Counter[CodeType]
-    across: int
-    switches: int
-    deepest: tuple[CodeType, ...]
-
-    @property
-    def files(self) -> int:
-        return len({code.co_filename for code in self.functions})
-
-    def figures(self) -> dict[str, int]:
-        """The figures by their names."""
-        return {
-            "calls": self.functions.total(),
-            "functions": len(self.functions),
-            "files": self.files,
-            "depth": len(self.deepest),
-            "folder switches": self.switches,
-            "calls across folders": self.across,
-        }
-
-    def by_folder(self) -> list[tuple[str, int]]:
-        """Folders with the number of functions called, most first."""
-        return Counter(map(folder_of, self.functions)).most_common()
-
-
 def folder_of(code: CodeType) -> str:
-    """The folder of a function within the package, such as `retrieval/paths`."""
+    """The folder of a function within the package, such as `retrieval/paths`; that of a module at the top is `.`."""
     return Path(code.co_filename).parent.relative_to(PACKAGE).as_posix()
 
 
 class Recorder:
-    """Counts the calls of functions of the package, on all threads that are started while it is on."""
+    """Counts the calls of functions of the package, on all threads that are started while it is on.
+
+    - `functions`: those called, with the number of calls.
+    - `across`: calls of a function in another folder than the caller's.
+    - `switches`: how often a call is in another folder than the call before it.
+    - `deepest`: the longest chain of functions that were open at once.
+    """
 
     def __init__(self) -> None:
         self.functions: Counter[CodeType] = Counter()
@@ -107,32 +76,30 @@ class Recorder:
             self.deepest = tuple(chain)
 
 
-def walk(index: Index, question: str) -> Walk:
-    """The calls for a question, after another one."""
-    index.ask(BEFORE)
-    with Recorder() as recorder:
-        index.ask(question)
-    return Walk(recorder.functions, recorder.across, recorder.switches, recorder.deepest)
-
-
-def walk_of_readme(folder: Path) -> Walk:
-    """The calls for the question of the README over its documents, indexed into `folder`."""
-    index = Index(folder)
-    index.add([DOCUMENTS])
-    return walk(index, QUESTION)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folders", action="store_true", help="functions by folder")
     parser.add_argument("--chain", action="store_true", help="the deepest chain of calls")
-    given = parser.parse_args(arguments)
+    given = parser.parse_args()
     with TemporaryDirectory() as folder:
-        found = walk_of_readme(Path(folder) / "index")
-    for name, number in found.figures().items():
+        index = Index(Path(folder) / "index")
+        index.add([DOCUMENTS])
+        index.ask(BEFORE)
+        with Recorder() as found:
+            index.ask(QUESTION)
+    figures = {
+        "calls": found.functions.total(),
+        "functions": len(found.functions),
+        "files": len({code.co_filename for code in found.functions}),
+        "depth": len(found.deepest),
+        "folder switches": found.switches,
+        "calls across folders": found.across,
+    }
+    for name, number in figures.items():
         print(f"{name:>22} {number:>9,}")
     if given.folders:
-        print(*(f"{number:>4} {name}" for name, number in found.by_folder()), sep="\n")
+        by_folder = Counter(map(folder_of, found.functions)).most_common()
+        print(*(f"{number:>4} {name}" for name, number in by_folder), sep="\n")
     if given.chain:
         print(*(f"{folder_of(code)}/{Path(code.co_filename).name}:{code.co_name}" for code in found.deepest), sep="\n")
 

@@ -83,13 +83,8 @@ class Echo:
 
 def _in_words(task: object, value: object) -> str:
     """A reply equivalent to `value`, with every field that some prompt for the task may require."""
-    content: dict[str, Any] = {
-        "reasoning": WHY,
-        "reason": WHY,
-        "missing": "nothing",
-        "difference": "nothing",
-        "plan": WHY,
-    }
+    content: dict[str, Any] = {"reasoning": WHY, "reason": WHY, "plan": WHY}
+    content |= {"missing": "nothing", "difference": "nothing"}
     match value:
         case tasks.Decomposition(questions=questions):
             content = {"plan" if isinstance(task, tasks.Decompose) and not task.one_at_a_time else "missing": WHY}
@@ -133,23 +128,17 @@ def costs(dataset: Dataset, recipes: list[str], fake: FakeAI, echo: Echo, work: 
         results = [asking.ask(question)[0] for question in dataset.questions]
         for failed in (result for result in results if result.error):
             print(name, failed.question, failed.error, file=sys.stderr)
-        yield Cost(
-            *(name, len(results), fmean(result.calls for result in results)),
-            fmean(result.tokens - result.completion_tokens for result in results),
-            fmean(result.completion_tokens for result in results),
-            max(result.calls for result in results),
-            max(result.tokens for result in results),
-        )
+        calls, tokens = [result.calls for result in results], [result.tokens for result in results]
+        completion = fmean(result.completion_tokens for result in results)
+        prompt = fmean(tokens) - completion
+        yield Cost(name, len(results), fmean(calls), prompt, completion, max(calls), max(tokens))
 
 
 def _recipes(named: str) -> list[str]:
-    if named:
-        return named.split(",")
-    return [
-        known
-        for name in recipe_names()
-        for known in (name, *(f"{name}:{preset}" for preset in presets_of(name) if preset in OF_PAPERS))
-    ]
+    found = [] if not named else named.split(",")
+    for name in recipe_names() if not named else ():
+        found += [name, *(f"{name}:{preset}" for preset in presets_of(name) if preset in OF_PAPERS)]
+    return found
 
 
 def main() -> None:
@@ -168,13 +157,9 @@ def main() -> None:
         for cost in costs(dataset, _recipes(options.recipes), fake, echo, Path(folder) / "index"):
             measured.append(cost)
             print(cost, flush=True)
-    print_table(
-        ["recipe", "calls", "most calls", "prompt tokens", "completion tokens", "most tokens"],
-        [
-            (one.recipe, one.calls, one.most_calls, one.prompt_tokens, one.completion_tokens, one.most_tokens)
-            for one in measured
-        ],
-    )
+    shown = ("recipe", "calls", "most_calls", "prompt_tokens", "completion_tokens", "most_tokens")
+    rows = [[getattr(one, name) for name in shown] for one in measured]
+    print_table([name.replace("_", " ") for name in shown], rows)
     write_results(options.out, measured)
 
 

@@ -59,9 +59,7 @@ def data_folder(name: str) -> Path:
     """The folder of a data set; exits if it is missing."""
     folder = DATA / name
     if not folder.is_dir():
-        sys.exit(
-            f"there is no data at {folder}: this benchmark reads evaluation data from a folder beside the repository"
-        )
+        sys.exit(f"there is no data at {folder}: this benchmark reads evaluation data beside the repository")
     return folder
 
 
@@ -140,8 +138,7 @@ sys.exit(os.waitstatus_to_exitcode(status) and 1)
 
 
 def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
+    with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
     return port
 
@@ -155,15 +152,15 @@ def running_server(*options: str) -> Iterator[tuple[int, int]]:
 
 
 @contextmanager
-def answering(command: Sequence[str | Path], port: int) -> Iterator[int]:
+def answering(command: Sequence[str | Path], port: int, path: str = "/health") -> Iterator[int]:
     """The process of a command that serves this port, once it answers; exits if it does not start."""
     import httpx
 
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             while True:
                 try:
-                    httpx.get(f"http://127.0.0.1:{port}/health")
+                    httpx.get(f"http://127.0.0.1:{port}{path}")
                     break
                 except httpx.TransportError:
                     if process.poll() is not None:
@@ -261,10 +258,8 @@ def origin_of_data(name: str, folder: Path | None = None) -> Origin:
 
 def machine() -> str:
     """The processor model and the number of processors that this process may use."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        lines = []
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text(encoding="utf-8").splitlines() if told.exists() else []
     named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return f"{next(named, platform.machine())}, {len(os.sched_getaffinity(0))} processors"
 

@@ -9,8 +9,7 @@ from random import Random
 
 from benchmarks.operations import Operation
 
-SECTOR = 512
-"""Number of bytes that a disk writes atomically."""
+SECTOR = 512  # number of bytes that a disk writes atomically
 
 KINDS = ("all", "synced", "torn", "reordered")
 
@@ -76,8 +75,6 @@ def _apply(operation: Operation, content: bytearray, most: int | None = None) ->
 
 
 class Disk:
-    """The synced and unsynced state of a disk."""
-
     def __init__(self, folder: Path) -> None:
         """Everything in the folder counts as synced."""
         self._root = str(folder)
@@ -127,9 +124,9 @@ class Disk:
             return
         if path:
             yield path, None
-        names = {"synced": lambda: thing.synced, "reordered": lambda: thing.reordered(draw)}.get(
-            kind, lambda: thing.now
-        )()
+        names = thing.synced if kind == "synced" else thing.now
+        if kind == "reordered":
+            names = thing.reordered(draw)
         for name, what in sorted(names.items()):
             yield from self._state(kind, draw, what, f"{path}/{name}" if path else name)
 

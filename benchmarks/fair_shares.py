@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
@@ -60,12 +60,10 @@ class Taken:
     def times(self, beside: str) -> Times:
         """The row of these requests; `beside` names the other load."""
         requests = len(self.seconds)
-        figures = (1000 * of(times) for times in (self.seconds, self.used) for of in (median, slowest))
+        figures = [
+            1000 * figure for times in (self.seconds, self.used) for figure in (median(times), percentile(times, 0.99))
+        ]
         return Times(beside, requests, requests - self.codes[200], *figures)
-
-
-def slowest(times: list[float]) -> float:
-    return percentile(times, 0.99)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +78,6 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A client's key, and its server."""
-
     server: Server
     key: str
 
@@ -100,9 +96,7 @@ def main() -> None:
     options.add_argument("index", type=Path)
     options.add_argument("--clients", type=int, default=100)
     options.add_argument("--requests", type=int, default=100)
-    options.add_argument(
-        "--turns", type=int, default=3, help="number of turns of each; the requests are divided among them"
-    )
+    options.add_argument("--turns", type=int, default=3, help="of each; the requests are divided among them")
     arguments = options.parse_args()
     with (
         tempfile.TemporaryDirectory() as ground,
@@ -123,10 +117,8 @@ def main() -> None:
                 with crowd(asking, arguments.clients) if asking else nullcontext():
                     taken[beside] += timed(other, arguments.requests // arguments.turns)
         rows = [one.times(beside) for beside, one in taken.items()]
-    print_table(
-        ("beside", "requests", "refused", "p50 ms", "p99 ms", "server's p50 ms", "server's p99 ms"),
-        [(one.beside, one.requests, one.refused, one.p50, one.p99, one.server_p50, one.server_p99) for one in rows],
-    )
+    header = ("beside", "requests", "refused", "p50 ms", "p99 ms", "server's p50 ms", "server's p99 ms")
+    print_table(header, map(astuple, rows))
     alone, elsewhere, crowded = rows
     print(f"p99 beside the same server's clients: {crowded.p99 / alone.p99:.2f} times as long as alone,")
     print(f"{crowded.p99 / elsewhere.p99:.2f} times as long as beside another server's;")
@@ -158,7 +150,6 @@ def crowd(asked: Asked, clients: int) -> Iterator[None]:
 
 @contextmanager
 def served(index: Path, ground: Path) -> Iterator[Server]:
-    """A server over two copies of an index."""
     ground.mkdir()
     for name in KEYS:
         shutil.copytree(index, ground / name)

@@ -25,7 +25,7 @@ from benchmarks import small_world
 from benchmarks.common import parser
 from benchmarks.kills import Ground, grounds, kept
 from benchmarks.operations import Fault, command_line, preload, run
-from benchmarks.small_world import Failure, Findings
+from benchmarks.small_world import Findings
 
 from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.locations import DATABASE
@@ -36,19 +36,12 @@ PAGE = 4096
 LAST_PAGE = "last page"
 
 
-def _read(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+def _executing(statement: str) -> Callable[[Path], None]:
+    def execute(path: Path) -> None:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute(statement).fetchall()
 
-
-def _vacuum(path: Path) -> None:
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("VACUUM")
-
-
-def _checkpoint(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return execute
 
 
 def _copy(path: Path) -> None:
@@ -60,7 +53,12 @@ def _copy(path: Path) -> None:
     copy.rename(path)
 
 
-PROGRAMS = {"read": _read, "vacuum": _vacuum, "checkpoint": _checkpoint, "copy": _copy}
+PROGRAMS = {
+    "read": _executing("SELECT count(*) FROM sqlite_schema"),
+    "vacuum": _executing("VACUUM"),
+    "checkpoint": _executing("PRAGMA wal_checkpoint(TRUNCATE)"),
+    "copy": _copy,
+}
 
 Alter = Callable[[bytes, int], bytes]
 ALTERATIONS: dict[str, Alter] = {
@@ -120,10 +118,8 @@ def _kill(ground: Ground, number: int, count: int, findings: Findings) -> None:
 def _faults(index: Path) -> str:
     try:
         return next((fault for fault in damage(index) if "does not belong" not in fault), "")
-    except IndexUnavailable as error:
-        return (
-            "" if "there is no index" in str(error) else str(error)
-        )  # the first run was killed before its first commit
+    except IndexUnavailable as error:  # there is none if the first run was killed before its first commit
+        return "" if "there is no index" in str(error) else str(error)
 
 
 def _alter_all(ground: Ground, count: int, findings: Findings) -> None:
@@ -142,15 +138,11 @@ def _alter_all(ground: Ground, count: int, findings: Findings) -> None:
         findings.operations[name] = 1 if name == LAST_PAGE else len(files)
         findings.tried[f"{name}: {kind}"] += 1
         small_world.copy(good, ground.folder)
-        altered = ALTERATIONS[kind](content, at)
+        altered, what = ALTERATIONS[kind](content, at), ""
         (ground.folder / path.relative_to(good)).write_bytes(altered)
-        what = (
-            ""
-            if altered == content
-            else _after_alteration(
-                ground.folder, before, in_database=name == LAST_PAGE, resized=len(altered) != len(content)
-            )
-        )
+        if altered != content:
+            how = {"in_database": name == LAST_PAGE, "resized": len(altered) != len(content)}
+            what = _after_alteration(ground.folder, before, **how)
         _note(findings, name, f"{kind} at {at} of {path.name}", what)
 
 
@@ -183,8 +175,7 @@ def _look(index: Path, before: small_world.Seen) -> str:
 
 def _note(findings: Findings, step: str, where: str, what: str) -> None:
     findings.well[step] += not what
-    if what:
-        findings.failures.append(Failure(step, where, what))
+    findings.note(step, where, what)
 
 
 if __name__ == "__main__":

@@ -22,14 +22,14 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks import common
-from benchmarks.made_corpora import MadeCorpus, WordHashes, write_corpus
+from benchmarks.made_corpora import MadeCorpus, WordHashes, name_of, write_corpus
 
 LIMIT = 10
 WARM = 3
@@ -92,9 +92,7 @@ def measure_building(size: int, structures: Iterable[str], folder: Path) -> list
         if any(row.structure == structure for row in rows):
             continue
         before = common.size_of(folder / "index")
-        done = common.try_measured([sys.executable, "-m", "benchmarks.growth", "--build", structure, folder])
-        if isinstance(done, common.Failed):
-            sys.exit(f"{structure} over {size} passages failed: {done.why}")
+        done = common.run_measured([sys.executable, "-m", "benchmarks.growth", "--build", structure, folder])
         disk = (common.size_of(folder / "index") - before) / 1e6
         used = (done.seconds, done.cpu_seconds, done.peak_megabytes, done.own_megabytes)
         rows.append(Built(size, structure, *used, disk))
@@ -104,22 +102,23 @@ def measure_building(size: int, structures: Iterable[str], folder: Path) -> list
 
 def ask(recipe: str, folder: Path, size: int, number: int) -> None:
     """Runs in a separate process: prints the figures of `Asked` up to `later`."""
-    from hoptrail.corpus.arrays import Arrays
+    from hoptrail.corpus.arrays import StoredArray
     from hoptrail.index.index import Index
 
-    compare, comparing = vars(Arrays)["_compare"], [0.0]
+    compare, comparing = vars(StoredArray)["_matches"], [0.0]
 
-    def timed(*given: Any) -> None:
+    def timed(*given: Any) -> Any:
         began = time.thread_time()
-        compare(*given)
+        matches = compare(*given)
         comparing[-1] += time.thread_time() - began
+        return matches
 
-    setattr(Arrays, "_compare", timed)  # noqa: B010 - in this process alone
+    setattr(StoredArray, "_matches", timed)  # noqa: B010 - in this process alone
     index = Index(folder / "index")
     index.encoder = WordHashes()
     questions = list(MadeCorpus(size).questions(number + WARM))
     names = {name for question in questions for name in question.supporting}
-    titles = {name: MadeCorpus(size).title(int(name[1:])) for name in names}
+    titles = {name: name_of(int(name[1:])) for name in names}
     started, processor = time.perf_counter(), time.process_time()
     opened = index.recipe(recipe, limit=LIMIT)
     opened.retrieve(questions[0].question)
@@ -150,52 +149,40 @@ def measure_asking(size: int, recipes: Iterable[str], folder: Path, number: int)
         yield Asked(size, recipe, *figures)
 
 
+MEMORY = {"peak memory": "peak_megabytes"}
+OF_BUILDING = (
+    {"seconds": "seconds", "CPU seconds": "cpu_seconds"}
+    | MEMORY
+    | {"own memory": "own_megabytes", "disk": "disk_megabytes"}
+)
+OF_ASKING = {"median": "median", "CPU a question": "cpu"} | MEMORY
+"""The fields whose exponents are shown, by the names of the quantities."""
+
+
 def exponents(built: Sequence[Built], asked: Sequence[Asked]) -> Iterator[tuple[str, str, float]]:
     """The growth of all quantities: slopes of their logarithms over the logarithm of the number of passages."""
-    quantities: dict[str, Callable[[Built], float]] = {
-        "seconds": lambda row: row.seconds,
-        "CPU seconds": lambda row: row.cpu_seconds,
-        "peak memory": lambda row: row.peak_megabytes,
-        "own memory": lambda row: row.own_megabytes,
-        "disk": lambda row: row.disk_megabytes,
-    }
-    for structure in dict.fromkeys(row.structure for row in built):
-        for quantity, value in quantities.items():
-            points = [(row.passages, value(row)) for row in built if row.structure == structure]
-            yield from _exponent(structure, quantity, points)
-    for recipe in dict.fromkeys(row.recipe for row in asked):
-        rows = [row for row in asked if row.recipe == recipe]
-        yield from _exponent(recipe, "median", [(row.passages, row.median) for row in rows])
-        yield from _exponent(recipe, "CPU a question", [(row.passages, row.cpu) for row in rows])
-        yield from _exponent(recipe, "peak memory", [(row.passages, row.peak_megabytes) for row in rows])
+    for found, of, fields in ((built, "structure", OF_BUILDING), (asked, "recipe", OF_ASKING)):
+        rows = list(map(asdict, found))
+        for name in dict.fromkeys(row[of] for row in rows):
+            for quantity, field in fields.items():
+                points = [(row["passages"], row[field]) for row in rows if row[of] == name and row[field] > 0]
+                if len(points) > 1:
+                    sizes, values = np.log(points).T
+                    yield name, quantity, float(np.polyfit(sizes, values, 1)[0])
 
 
-def _exponent(what: str, quantity: str, points: Sequence[tuple[int, float]]) -> Iterator[tuple[str, str, float]]:
-    points = [(size, value) for size, value in points if value > 0]
-    if len(points) > 1:
-        slope = np.polyfit(np.log([size for size, _ in points]), np.log([value for _, value in points]), 1)[0]
-        yield what, quantity, float(slope)
+BUILDING = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB")
+ASKING = (
+    *("passages", "recipe", "first (s)", "median", "p95", "CPU", "recall of gold@10", "checked", "later"),
+    *("peak MB", "own MB"),
+)
 
 
 def show(built: Sequence[Built], asked: Sequence[Asked]) -> None:
     print("Building, each structure on top of those it needs:\n")
-    header = ("passages", "structure", "seconds", "CPU seconds", "peak MB", "own MB", "disk MB")
-    common.print_table(header, [tuple(asdict(row).values()) for row in built])
+    common.print_table(BUILDING, map(astuple, built))
     print("Searching, milliseconds per question:\n")
-    header_asked = (
-        "passages",
-        "recipe",
-        "first (s)",
-        "median",
-        "p95",
-        "CPU",
-        "recall of gold@10",
-        "checked",
-        "later",
-        "peak MB",
-        "own MB",
-    )
-    common.print_table(header_asked, [tuple(asdict(row).values()) for row in asked])
+    common.print_table(ASKING, map(astuple, asked))
     print("Exponents:\n")
     common.print_table(("what", "quantity", "exponent"), exponents(built, asked))
 

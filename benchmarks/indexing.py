@@ -64,7 +64,6 @@ class Row:
 
 
 def row(what: str, measured: common.Measured, index: Path | None = None) -> Row:
-    """The row of a finished process."""
     disk = common.size_of(index) / 1e6 if index else None
     encoding = float(measured.output) if measured.output else None
     return Row(what, measured.seconds, measured.cpu_seconds, measured.peak_megabytes, encoding, disk)
@@ -87,16 +86,19 @@ def measure_building(passages: list[JsonObject], folder: Path, recipe: str | Non
 
 def measure_changes(folder: Path) -> list[Row]:
     """Measure runs with nothing changed, one document more, and one less."""
-    corpus, index, hoptrail = folder / "corpus.jsonl", folder / "index", common.COMMAND
-    note = folder / "one more.txt"
-    note.write_text(
-        "The ferry at Wrenmouth crosses the Isk every hour. It is the oldest ferry of the coast.", encoding="utf-8"
-    )
+    note, index = folder / "one more.txt", folder / "index"
+    note.write_text("The ferry at Wrenmouth crosses the Isk every hour. It is the oldest ferry of the coast.", "utf-8")
+    changes = {
+        "index again, nothing changed": ("index", folder / "corpus.jsonl"),
+        "add one document": ("index", note),
+        "remove one document": ("remove", note),
+    }
     return [
         row("importing alone", common.run_measured([sys.executable, "-c", IMPORT])),
-        row("index again, nothing changed", common.run_measured([hoptrail, "index", corpus, "--index", index]), index),
-        row("add one document", common.run_measured([hoptrail, "index", note, "--index", index]), index),
-        row("remove one document", common.run_measured([hoptrail, "remove", note, "--index", index]), index),
+        *(
+            row(what, common.run_measured([common.COMMAND, *command, "--index", index]), index)
+            for what, command in changes.items()
+        ),
     ]
 
 
@@ -104,22 +106,13 @@ def show(rows: list[Row], passages: int) -> None:
     """Print the table, with ratios to our encoder alone."""
     alone = rows[0]
     print(f"{passages:,} passages; ratios are to {alone.what}:\n")
-    common.print_table(
-        ("process", "seconds", "of which encoding", "ratio", "CPU seconds", "ratio", "peak MB", "disk MB"),
-        [
-            (
-                one.what,
-                one.seconds,
-                one.encoding or "",
-                one.seconds / alone.seconds,
-                one.cpu_seconds,
-                one.cpu_seconds / alone.cpu_seconds,
-                one.peak_megabytes,
-                one.disk_megabytes or "",
-            )
-            for one in rows
-        ],
-    )
+    lines = []
+    for one in rows:
+        clock = (one.seconds, one.encoding or "", one.seconds / alone.seconds)
+        processor = (one.cpu_seconds, one.cpu_seconds / alone.cpu_seconds)
+        lines.append((one.what, *clock, *processor, one.peak_megabytes, one.disk_megabytes or ""))
+    header = ("process", "seconds", "of which encoding", "ratio", "CPU seconds", "ratio", "peak MB", "disk MB")
+    common.print_table(header, lines)
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -41,12 +41,10 @@ NOTES, SENTENCES = 12, 24
 SUBJECTS = ("harbour", "bridge", "school", "library", "mill", "ferry", "market", "museum")
 PEOPLE = ("Ilse Brandt", "Tomas Lind", "Maeve Corrigan", "Alban Pugh", "Ada Lunt", "Victor Abell")
 QUESTION = "Who designed the bridge of town 7?"
-PATIENCE = 120.0
-"""Seconds after which a command is killed, which is a failure."""
+PATIENCE = 120.0  # seconds after which a command is killed, which is a failure
 
 
 def notes() -> dict[str, str]:
-    """The texts of the notes by name, always the same."""
     chance = random.Random(20261128)
     verbs = ("designed", "opened", "repaired", "described")
     return {
@@ -67,8 +65,7 @@ class Trial:
     first_line: float | None
     end: float
     code: int
-    before: bool = False
-    """Whether the signal came before our code was run."""
+    before: bool = False  # whether the signal came before our code was run
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +81,8 @@ class Case:
     again: Sequence[str] = ()
     index: str = "index"
     listens: bool = False
-    reads: bool = False
-    """Whether it only reads: then it is run again after every tenth trial."""
-    typed: str = ""
-    """What is typed into the terminal that it gets."""
+    reads: bool = False  # whether it only reads: then it is run again after every tenth trial
+    typed: str = ""  # into the terminal that it gets
 
 
 class Running:
@@ -143,12 +138,8 @@ class Row:
     failures: list[str] = field(default_factory=list)
 
     def plain(self) -> dict[str, object]:
-        return {
-            "of": asdict(self.of),
-            **self.summary(),
-            "each": [[round(each, 3) for each in (trial.moment, trial.end)] for trial in self.trials],
-            "failures": self.failures,
-        }
+        each = [[round(trial.moment, 3), round(trial.end, 3)] for trial in self.trials]
+        return {"of": asdict(self.of), **self.summary(), "each": each, "failures": self.failures}
 
     def summary(self) -> dict[str, object]:
         lines = [trial.first_line for trial in self.trials if trial.first_line is not None]
@@ -171,9 +162,8 @@ def main() -> None:
     options.add_argument("--trials", type=int, default=50, help="of each command")
     options.add_argument("--of", default="", help="commands, with commas; default: all")
     arguments = options.parse_args()
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a shell lets its background ignore it, and so would our children
+    # A shell lets its background ignore it, and so would our children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     failures: list[str] = []
     with tempfile.TemporaryDirectory(prefix="hoptrail-interrupts-") as temporary:
         ground = Path(temporary).resolve()
@@ -187,47 +177,25 @@ def main() -> None:
     sys.exit(bool(failures))
 
 
-def _keep(row: Row, out: Path | None) -> None:
-    kept = json.loads(out.read_text(encoding="utf-8")) if out and out.exists() else []
-    write_results(out, [*(other for other in kept if other["command"] != row.command), row.plain()])
-
-
 def _cases(ground: Path) -> list[Case]:
     """The commands. One index, and one work folder of an evaluation, are made once and copied."""
-    indexed = ground / "indexed"
+    indexed, index = ground / "indexed", ["index", "notes", "--index", "index"]
     _write_notes(indexed)
-    _run(["index", "notes", "--index", "index"], indexed)
+    _run(index, indexed)
 
     def copied(folder: Path) -> None:
         shutil.copytree(indexed, folder)
 
+    ask, dialogue = ["ask", QUESTION, "--index", "index"], ["ask", "--index", "index"]
+    serving = {"stopped": 0, "again": ["index", "notes"], "index": "notes/.hoptrail", "listens": True}
+    evaluate = ["evaluate", "data", "--recipes", "hybrid", "--work", "work"]
     return [
-        Case("index", _write_notes, ["index", "notes", "--index", "index"]),
-        Case(
-            "serve",
-            _write_notes,
-            ["serve", "notes"],
-            stopped=0,
-            again=["index", "notes"],
-            index="notes/.hoptrail",
-            listens=True,
-        ),
-        Case("ask", copied, ["ask", QUESTION, "--index", "index"], reads=True),
-        Case("search", copied, ["search", QUESTION, "--index", "index"], reads=True),
-        Case(
-            "dialogue",
-            copied,
-            ["ask", "--index", "index"],
-            again=["ask", QUESTION, "--index", "index"],
-            reads=True,
-            typed=f"{QUESTION}\n",
-        ),
-        Case(
-            "evaluate",
-            _write_data,
-            ["evaluate", "data", "--recipes", "hybrid", "--work", "work"],
-            index="work/index/data",
-        ),
+        Case("index", _write_notes, index),
+        Case("serve", _write_notes, ["serve", "notes"], **serving),  # type: ignore[arg-type]
+        Case("ask", copied, ask, reads=True),
+        Case("search", copied, ["search", *ask[1:]], reads=True),
+        Case("dialogue", copied, dialogue, again=ask, reads=True, typed=f"{QUESTION}\n"),
+        Case("evaluate", _write_data, evaluate, index="work/index/data"),
     ]
 
 
@@ -238,24 +206,13 @@ def _write_notes(folder: Path) -> None:
 
 
 def _write_data(folder: Path) -> None:
-    data = folder / "data"
+    data, gold = folder / "data", {"answers": [PEOPLE[0]], "supporting": ["note1"]}
     data.mkdir(parents=True)
-    texts = notes()
-    _write_lines(data / "corpus.jsonl", [{"id": name, "title": name, "text": text} for name, text in texts.items()])
-    questions = [
-        {
-            "id": f"q{town}",
-            "question": f"Who designed the bridge of town {town}?",
-            "answers": [PEOPLE[0]],
-            "supporting": ["note1"],
-        }
-        for town in range(4)
-    ]
-    _write_lines(data / "questions.jsonl", questions)
-
-
-def _write_lines(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    corpus = [{"id": name, "title": name, "text": text} for name, text in notes().items()]
+    asked = ((f"q{town}", f"Who designed the bridge of town {town}?") for town in range(4))
+    questions = [{"id": name, "question": question, **gold} for name, question in asked]
+    for name, rows in (("corpus", corpus), ("questions", questions)):
+        (data / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
 
 
 def _run(arguments: Sequence[str], folder: Path) -> tuple[int, float, str]:
@@ -288,7 +245,8 @@ def _try(case: Case, folder: Path, count: int, row: Row, out: Path | None) -> No
             row.failures.append(f"at {trial.moment:.2f} s: {what}")
         shutil.rmtree(folder)
         if tenth or number == count - 1:
-            _keep(row, out)
+            kept = json.loads(out.read_text(encoding="utf-8")) if out and out.exists() else []
+            write_results(out, [*(other for other in kept if other["command"] != row.command), row.plain()])
 
 
 def _trial(case: Case, folder: Path, moment: float) -> tuple[Trial, str]:

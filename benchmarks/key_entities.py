@@ -42,7 +42,6 @@ class Links:
 
 
 def entities_by_sentence(snapshot: Snapshot) -> list[set[str]]:
-    """The entities of the facts that overlap each sentence."""
     facts = [fact for _, extraction in snapshot.extractions() for fact in extraction.facts]
     return [
         {
@@ -58,7 +57,6 @@ def entities_by_sentence(snapshot: Snapshot) -> list[set[str]]:
 
 
 def key_by_formula(sentences: list[set[str]], percentile: float = 40) -> set[str]:
-    """The key entities by the paper's formula."""
     size, mean = len(sentences), fmean(map(len, sentences))
     counts = Counter(name for sentence in sentences for name in sentence)
     idf = {name: math.log(size - count + 0.5) - math.log(count + 0.5) for name, count in counts.items()}

@@ -27,7 +27,7 @@ from pathlib import Path
 from benchmarks import small_world
 from benchmarks.common import parser
 from benchmarks.operations import Ended, Fault, preload, run
-from benchmarks.small_world import Failure, Findings
+from benchmarks.small_world import Findings
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError
@@ -98,8 +98,7 @@ def _try(ground: Ground, count: int, findings: Findings) -> None:
             at = 1 + (number * ground.operations + turn * ground.operations // len(FAULTS)) // count % ground.operations
             findings.tried[f"{ground.step.name}: {fault.name}"] += 1
             what = _trial(ground, fault, at, findings)
-            if what:
-                findings.failures.append(Failure(ground.step.name, f"{fault.name.lower()} at operation {at}", what))
+            findings.note(ground.step.name, f"{fault.name.lower()} at operation {at}", what)
 
 
 def _trial(ground: Ground, fault: Fault, at: int, findings: Findings) -> str:

@@ -104,11 +104,10 @@ def compared(name: str, rung: Rung, runs: Mapping[str, Run]) -> Iterator[Reached
         if score.group.by is Breakdown.TYPE or score.measure not in MEASURES or score.run != rung.recipe:
             continue
         paired = score.difference if beside == rung.below else None
-        gain, low, high, p = (
-            (paired.mean, paired.interval.low, paired.interval.high, paired.p) if paired else (None, None, None, None)
-        )
-        rung_parts = (rung.recipe, rung.adds, rung.below)
-        yield Reached(name, *rung_parts, score.measure, score.mean, gain, low, high, p, score.group.value, of)
+        gain, p = (paired.mean, paired.p) if paired else (None, None)
+        low, high = paired.interval if paired else (None, None)
+        parts = (rung.recipe, rung.adds, rung.below)
+        yield Reached(name, *parts, score.measure, score.mean, gain, low, high, p, score.group.value, of)
 
 
 def main() -> None:
@@ -123,11 +122,9 @@ def main() -> None:
     rungs = [rung for rung in LADDER if rung.recipe in wanted]
     if len(rungs) < 2:
         arguments.error("name at least two rungs: each is compared with another")
-    reached = [
-        one
-        for name in options.data.split(",")
-        for one in climb(name, rungs, options.work, options.language, options.limit)
-    ]
+    reached: list[Reached] = []
+    for name in options.data.split(","):
+        reached += climb(name, rungs, options.work, options.language, options.limit)
     for name, table in zip(options.data.split(","), tables(reached), strict=True):
         print(f"\n{name}, language {options.language}\n\n{table}")
     write_results(options.out, reached)
@@ -159,13 +156,11 @@ def _rungs(reached: Sequence[Reached], hops: str) -> list[list[Reached]]:
 
 
 def _line(rung: Sequence[Reached]) -> list[str]:
-    cells = {one.measure: _cell(one) for one in rung}
-    first = rung[0]
+    first, cells = rung[0], {}
+    for one in rung:
+        gain = "" if one.gain is None else f" ({one.gain:+.3f}, p {one.p:.3f})"
+        cells[one.measure] = f"{one.mean:.3f}{gain}"
     return [f"`{first.recipe}`", first.adds, first.below, *(cells[measure] for measure in MEASURES)]
-
-
-def _cell(one: Reached) -> str:
-    return f"{one.mean:.3f}" if one.gain is None else f"{one.mean:.3f} ({one.gain:+.3f}, p {one.p:.3f})"
 
 
 if __name__ == "__main__":

@@ -52,13 +52,8 @@ def index_of(folder: Path, rows: list[Row], encoder: str) -> Index:
 
 def found(index: Index, recipe: str, rows: list[Row]) -> dict[str, int]:
     """How many settling statements are in the first hit, and in the first three."""
-    ranks = [
-        next(
-            (place for place, hit in enumerate(index.search(row.question, recipe)) if row.settles in hit.unit.text), 99
-        )
-        for row in rows
-    ]
-    return {"first": sum(rank < 1 for rank in ranks), "three": sum(rank < 3 for rank in ranks)}
+    settled = [[row.settles in hit.unit.text for hit in index.search(row.question, recipe)] for row in rows]
+    return {"first": sum(any(hits[:1]) for hits in settled), "three": sum(any(hits[:3]) for hits in settled)}
 
 
 def outcome(answer: Answer, row: Row) -> str:
@@ -96,9 +91,8 @@ def main() -> None:
             results[language] = one
             print(language, json.dumps(one, ensure_ascii=False), flush=True)
     questions = len(next(iter(facts.values())))
-    write_results(
-        chosen.out, {"of": origin(facts), "questions": questions, "encoder": chosen.encoder, "languages": results}
-    )
+    of = {"of": origin(facts), "questions": questions, "encoder": chosen.encoder}
+    write_results(chosen.out, of | {"languages": results})
 
 
 if __name__ == "__main__":

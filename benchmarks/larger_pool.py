@@ -64,18 +64,11 @@ def merge_corpora(folder: Path, corpora: Iterable[Path]) -> None:
 
 def measure(dataset: Dataset, name: str, pool: str, index: Index, recipes: list[str]) -> Iterator[Row]:
     index_corpus(dataset, recipes, index, Watcher())
-    for recipe_name in recipes:
-        recipe = index.recipe(recipe_name)
-        judged, milliseconds = _search(dataset, recipe)
-        yield Row(
-            name,
-            recipe_name,
-            pool,
-            dataset.passages,
-            *common.in_hundredths(summarise_retrieval(judged)),
-            median(milliseconds),
-            common.origin_of_data(name),
-        )
+    for recipe in recipes:
+        judged, milliseconds = _search(dataset, index.recipe(recipe))
+        scores = common.in_hundredths(summarise_retrieval(judged))
+        of = common.origin_of_data(name)
+        yield Row(name, recipe, pool, dataset.passages, *scores, median(milliseconds), of)
 
 
 def _search(dataset: Dataset, recipe: Recipe) -> tuple[list[JudgedRanking], list[float]]:
@@ -107,20 +100,11 @@ def main() -> None:
         rows += measure(own, name, "own", Index(given.work / name / INDEX_FOLDER), recipes)
         all_passages = load_dataset(given.work / POOL, first_file(common.data_folder(name), QUESTION_FILES))
         rows += measure(all_passages, name, "all", merged, recipes)
-    common.print_table(
-        ("data", "recipe", "pool", "passages", *MEASURES, "CPU ms"),
-        [
-            (
-                row.data,
-                row.recipe,
-                row.pool,
-                row.passages,
-                *(f"{row.scores[one]:.1f}" for one in MEASURES),
-                row.cpu_milliseconds,
-            )
-            for row in rows
-        ],
-    )
+    lines = []
+    for row in rows:
+        scores = (f"{row.scores[one]:.1f}" for one in MEASURES)
+        lines.append((row.data, row.recipe, row.pool, row.passages, *scores, row.cpu_milliseconds))
+    common.print_table(("data", "recipe", "pool", "passages", *MEASURES, "CPU ms"), lines)
     common.write_results(given.out, rows)
 
 

@@ -35,9 +35,8 @@ def by_folder(reports: Sequence[dict[str, Any]]) -> str:
     for report in reports:
         found = report["recipes"][RECIPE]
         shares, ends, sure = found["outcomes"], found["outcome_intervals"], found["sure"]
-        cells = [
-            _with_ends(shares[one], ends[one]) if one in ("right", "wrong") else f"{shares[one]:.2f}" for one in Outcome
-        ]
+        with_ends = {one: _with_ends(shares[one], ends[one]) for one in ("right", "wrong")}
+        cells = [with_ends.get(one, f"{shares[one]:.2f}") for one in Outcome]
         precision = "-" if sure["precision"] is None else _with_ends(sure["precision"], sure["interval"])
         either = f"{shares['right'] + shares['shown']:.2f}"
         rows.append([report["data"], str(found["n"]), *cells, either, f"{sure['coverage']:.2f}", precision])
@@ -45,7 +44,6 @@ def by_folder(reports: Sequence[dict[str, Any]]) -> str:
 
 
 def by_type(reports: Sequence[dict[str, Any]]) -> str:
-    """One row per type, over all folders."""
     totals: Counter[str] = Counter()
     became: Counter[tuple[str, str]] = Counter()
     for report in reports:

@@ -32,10 +32,8 @@ SYLLABLES = tuple(first + rest for first in "bdfgklmnprstvz" for rest in ("a", "
 VOCABULARY = 50_000
 TOPICS = 400
 TOPIC_WORDS = 150
-WORDS = (35, 65)
-"""Minimum and maximum number of words in a passage besides those of sentences that name things."""
-NEAR = 1000
-"""Maximum distance between the numbers of a thing and one named because it is close by."""
+WORDS = (35, 65)  # minimum and maximum number of words in a passage besides those of sentences that name things
+NEAR = 1000  # maximum distance between the numbers of a thing and one named because it is close by
 
 RELATIONS = {
     "founder": "{s} was founded by {v}.",
@@ -52,8 +50,6 @@ RELATIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One line of a corpus."""
-
     id: str
     title: str
     text: str
@@ -74,24 +70,18 @@ class MadeCorpus:
     size: int
     seed: int = SEED
 
-    def passages(self) -> Iterator[Passage]:
-        return (self.passage(number) for number in range(self.size))
-
     def passage(self, number: int) -> Passage:
         chance = random.Random(f"{self.seed} {self.size} {number}")
         named = self._named(number, chance)
-        sentences = [f"{_name(number)} is a {_word(chance.randrange(200))} of {_word(chance.randrange(2000))}."]
+        sentences = [f"{name_of(number)} is a {_word(chance.randrange(200))} of {_word(chance.randrange(2000))}."]
         words = self._words(chance)
         for relation, other in named.items():
-            sentences.append(RELATIONS[relation].format(s=_name(number), v=_name(other)))
+            sentences.append(RELATIONS[relation].format(s=name_of(number), v=name_of(other)))
             cut = chance.randint(6, 18)
             sentences.append(_sentence(words[:cut]))
             words = words[cut:]
         sentences += [_sentence(words[start : start + 15]) for start in range(0, len(words), 15)]
-        return Passage(_id(number), _name(number), " ".join(sentences))
-
-    def title(self, number: int) -> str:
-        return _name(number)
+        return Passage(_id(number), name_of(number), " ".join(sentences))
 
     def questions(self, number: int) -> Iterator[MadeQuestion]:
         """Questions of one, two and three hops in turn."""
@@ -106,7 +96,7 @@ class MadeCorpus:
     def _question(self, hops: int, chance: random.Random) -> MadeQuestion | None:
         """A question; None if the path returns to a thing that it has passed."""
         way = [chance.randrange(self.size)]
-        subject = _name(way[0])
+        subject = name_of(way[0])
         for _ in range(hops):
             relation, other = chance.choice(list(self._named(way[-1]).items()))
             subject = f"the {relation} of {subject}"
@@ -129,20 +119,21 @@ class MadeCorpus:
     def _words(self, chance: random.Random) -> list[str]:
         count = chance.randint(*WORDS)
         topic = chance.randrange(TOPICS)
-        ranks = [bisect_left(_weights(), chance.random()) for _ in range(count // 3)]
-        about = [bisect_left(_topic_weights(), chance.random()) for _ in range(count - count // 3)]
-        words = [_word(rank) for rank in ranks] + [
-            _word((topic * 7919 + rank * 104_729) % VOCABULARY) for rank in about
-        ]
+        ranks = [bisect_left(_zipf(VOCABULARY), chance.random()) for _ in range(count // 3)]
+        about = [bisect_left(_zipf(TOPIC_WORDS), chance.random()) for _ in range(count - count // 3)]
+        ranks += [(topic * 7919 + rank * 104_729) % VOCABULARY for rank in about]
+        words = list(map(_word, ranks))
         chance.shuffle(words)
         return words
 
 
+FEATURES = 4  # entries of a word in a vector: enough to distinguish words that share some
+
+
 @dataclass(frozen=True)
 class WordHashes:
-    """Encodes a text as the sum of its words' vectors; each has FEATURES entries, chosen with signs by its hash.
-
-    Words of fewer than three letters are left out, since nothing else reduces their weight.
+    """Encodes a text as the sum of its words' vectors; each has FEATURES entries, chosen with signs by its hash. Words of fewer
+    than three letters are left out, since nothing else reduces their weight.
     """
 
     dimension: int = DIMENSION
@@ -174,21 +165,17 @@ class WordHashes:
         return self._places[word]
 
 
-FEATURES = 4
-"""Entries of a word in a vector: enough to distinguish words that share some."""
-
-
 def write_corpus(corpus: MadeCorpus, path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
-        for one in corpus.passages():
-            file.write(json.dumps(asdict(one)) + "\n")
+        for number in range(corpus.size):
+            file.write(json.dumps(asdict(corpus.passage(number))) + "\n")
 
 
 def _id(number: int) -> str:
     return f"m{number}"
 
 
-def _name(number: int) -> str:
+def name_of(number: int) -> str:
     """Two words, different for different numbers below the square of the number of two-syllable words, then three."""
     base = len(SYLLABLES) ** 2
     rest, last = divmod(number, base)
@@ -222,15 +209,6 @@ def _sentence(words: list[str]) -> str:
 
 
 @cache
-def _weights() -> list[float]:
-    return _zipf(VOCABULARY)
-
-
-@cache
-def _topic_weights() -> list[float]:
-    return _zipf(TOPIC_WORDS)
-
-
 def _zipf(size: int) -> list[float]:
     """Cumulative shares of the words of rank 0, 1, ..."""
     shares = list(accumulate(1 / (rank + 2) ** 1.05 for rank in range(size)))

@@ -10,7 +10,6 @@ import csv
 import io
 import json
 import random
-import re
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -19,13 +18,11 @@ from email.message import EmailMessage
 import yaml
 
 SECTIONS = 250
-WORDS = tuple(
-    re.findall(
-        r"\w+",
-        "the harbour was widened in 1904 after two winters of storms and its keeper wrote every ship down with cargo port and "
-        "master while the council paid 12 crowns a month for oil wicks paint rope and the boat that took him across",
-    )
+TEXT = (
+    "the harbour was widened in 1904 after two winters of storms and its keeper wrote every ship down with cargo port and "
+    "master while the council paid 12 crowns a month for oil wicks paint rope and the boat that took him across"
 )
+WORDS = TEXT.split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +32,11 @@ class Section:
     heading: str
     paragraphs: tuple[str, str]
     items: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    """Table rows; the first holds the headers."""
+    rows: tuple[tuple[str, ...], ...]  # the first holds the headers
+
+    @property
+    def listed(self) -> str:
+        return "\n".join(f"- {item}" for item in self.items)
 
 
 def sections() -> Iterator[Section]:
@@ -50,16 +50,15 @@ def sections() -> Iterator[Section]:
         return " ".join(sentence(chance.randint(8, 22)) for _ in range(5))
 
     for number in range(SECTIONS):
-        rows = tuple((f"ship {number}.{row}", str(chance.randint(10, 900)), sentence(4)) for row in range(5))
-        items = tuple(sentence(9) for _ in range(4))
-        yield Section(
-            f"Year {number} of the log", (paragraph(), paragraph()), items, (("name", "tons", "remark"), *rows)
-        )
+        rows = [(f"ship {number}.{row}", str(chance.randint(10, 900)), sentence(4)) for row in range(5)]
+        items, table = tuple(sentence(9) for _ in range(4)), (("name", "tons", "remark"), *rows)
+        yield Section(f"Year {number} of the log", (paragraph(), paragraph()), items, table)
 
 
 def made_files() -> dict[str, bytes]:
     """A file by the name of its format."""
-    return {form: make(list(sections())) for form, make in MAKERS.items()}
+    made = ((form, make(list(sections()))) for form, make in MAKERS.items())
+    return {form: content.encode() if isinstance(content, str) else content for form, content in made}
 
 
 def _markdown(found: list[Section]) -> str:
@@ -67,18 +66,15 @@ def _markdown(found: list[Section]) -> str:
     for one in found:
         table = [f"| {' | '.join(row)} |" for row in one.rows]
         table.insert(1, "|---|---|---|")
-        items = "\n".join(f"- {item}" for item in one.items)
-        parts.append("\n\n".join((f"## {one.heading}", *one.paragraphs, items, "\n".join(table))))
+        parts += [f"## {one.heading}", *one.paragraphs, one.listed, "\n".join(table)]
     return "\n\n".join(parts)
 
 
 def _text(found: list[Section]) -> str:
-    return "\n\n".join(
-        "\n\n".join(
-            (f"{one.heading}\n{'=' * len(one.heading)}", *one.paragraphs, "\n".join(f"- {x}" for x in one.items))
-        )
-        for one in found
-    )
+    parts = []
+    for one in found:
+        parts += [f"{one.heading}\n{'=' * len(one.heading)}", *one.paragraphs, one.listed]
+    return "\n\n".join(parts)
 
 
 def _html(found: list[Section]) -> str:
@@ -96,9 +92,7 @@ def _rst(found: list[Section]) -> str:
     for one in found:
         table = [".. list-table::", "   :header-rows: 1", ""]
         table += ["   * - " + "\n     - ".join(row) for row in one.rows]
-        items = "\n".join(f"- {item}" for item in one.items)
-        head = f"{one.heading}\n{'-' * len(one.heading)}"
-        parts.append("\n\n".join((head, *one.paragraphs, items, "\n".join(table))))
+        parts += [f"{one.heading}\n{'-' * len(one.heading)}", *one.paragraphs, one.listed, "\n".join(table)]
     return "\n\n".join(parts)
 
 
@@ -106,7 +100,7 @@ def _org(found: list[Section]) -> str:
     parts = []
     for one in found:
         table = "\n".join(f"| {' | '.join(row)} |" for row in one.rows)
-        parts.append("\n\n".join((f"* {one.heading}", *one.paragraphs, "\n".join(f"- {x}" for x in one.items), table)))
+        parts += [f"* {one.heading}", *one.paragraphs, one.listed, table]
     return "\n\n".join(parts)
 
 
@@ -130,10 +124,8 @@ def _yaml(found: list[Section]) -> str:
 
 
 def _ipynb(found: list[Section]) -> str:
-    cells = [
-        {"cell_type": "markdown", "metadata": {}, "source": _markdown([one]), "id": f"c{at}"}
-        for at, one in enumerate(found)
-    ]
+    sources = enumerate(_markdown([one]) for one in found)
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": text, "id": f"c{at}"} for at, text in sources]
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
@@ -152,9 +144,8 @@ def _mbox(found: list[Section]) -> bytes:
 def _epub(found: list[Section]) -> bytes:
     written = io.BytesIO()
     pages = [f"p{at}.xhtml" for at in range(0, len(found), 10)]
-    manifest = "".join(
-        f'<item id="i{at}" href="{page}" media-type="application/xhtml+xml"/>' for at, page in enumerate(pages)
-    )
+    form = '<item id="i{}" href="{}" media-type="application/xhtml+xml"/>'
+    manifest = "".join(form.format(at, page) for at, page in enumerate(pages))
     spine = "".join(f'<itemref idref="i{at}"/>' for at in range(len(pages)))
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("mimetype", "application/epub+zip")
@@ -213,24 +204,7 @@ def _xlsx(found: list[Section]) -> bytes:
     return written.getvalue()
 
 
-def _encoded(make: Callable[[list[Section]], str]) -> Callable[[list[Section]], bytes]:
-    return lambda found: make(found).encode()
-
-
-MAKERS: dict[str, Callable[[list[Section]], bytes]] = {
-    "text": _encoded(_text),
-    "markdown": _encoded(_markdown),
-    "html": _encoded(_html),
-    "rst": _encoded(_rst),
-    "org": _encoded(_org),
-    "epub": _epub,
-    "ipynb": _encoded(_ipynb),
-    "docx": _docx,
-    "pptx": _pptx,
-    "xlsx": _xlsx,
-    "csv": _encoded(_csv),
-    "mail": _mail,
-    "mbox": _mbox,
-    "json": _encoded(_json),
-    "yaml": _encoded(_yaml),
-}
+MAKERS: dict[str, Callable[[list[Section]], str | bytes]] = {
+    "text": _text, "markdown": _markdown, "html": _html, "rst": _rst, "org": _org, "epub": _epub, "ipynb": _ipynb, "docx": _docx,
+    "pptx": _pptx, "xlsx": _xlsx, "csv": _csv, "mail": _mail, "mbox": _mbox, "json": _json, "yaml": _yaml,
+}  # fmt: skip

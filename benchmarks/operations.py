@@ -70,11 +70,8 @@ def preloaded() -> dict[str, str]:
     library = f"{folder}/write_operations.so"
     source = Path(__file__).with_name("write_operations.c")
     subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", library, str(source), "-ldl"], check=True)
-    return os.environ | {
-        "LD_PRELOAD": library,
-        _MARK: library,
-        "PYTHONPATH": os.pathsep.join(["src", str(ROOT), *sys.path[1:]]),
-    }
+    places = os.pathsep.join(["src", str(ROOT), *sys.path[1:]])
+    return os.environ | {"LD_PRELOAD": library, _MARK: library, "PYTHONPATH": places}
 
 
 def preload() -> None:

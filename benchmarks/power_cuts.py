@@ -37,18 +37,7 @@ from benchmarks.common import parser
 from benchmarks.disk import KINDS, Disk
 from benchmarks.operations import Operation, preload, read_log, run
 from benchmarks.served_world import ACKNOWLEDGED, TOLD, fault
-from benchmarks.small_world import (
-    REMOVED,
-    STEPS,
-    Failure,
-    Findings,
-    Seen,
-    Step,
-    files_with,
-    look,
-    lost,
-    use_hashed_words,
-)
+from benchmarks.small_world import REMOVED, STEPS, Findings, Seen, Step, files_with, look, lost, use_hashed_words
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError, IndexUnavailable
@@ -123,10 +112,9 @@ def cut_everywhere(ground: Path, seeds: int, most: int, of: str | None) -> Findi
                     checked.add(mark)
                     findings.tried[f"{one.name}: {kind}"] += 1
                     _lay_out(states[kind], ground / "cut")
-                    if what := one.check(ground / "cut", findings, ended):
-                        after = f"{operation.kind} {operation.path if operation.kind in 'omudr' else operation.number}"
-                        where = f"operation {number} ({after.replace(str(ground), '')}), {kind}, seed {seed}"
-                        findings.failures.append(Failure(one.name, where, what))
+                    after = f"{operation.kind} {operation.path if operation.kind in 'omudr' else operation.number}"
+                    where = f"operation {number} ({after.replace(str(ground), '')}), {kind}, seed {seed}"
+                    findings.note(one.name, where, one.check(ground / "cut", findings, ended))
     return findings
 
 
@@ -155,14 +143,13 @@ def _record_server(ground: Path) -> Iterator[Recorded]:
     disk = Disk(folder)
     before: dict[str, str] = {}
     for told in TOLD:
-        ended = run(told.command(folder / "index"), folder, log=ground / "log")
+        ended = run(partial(told.perform, folder / "index"), folder, log=ground / "log")
         if ended.code:
             sys.exit(f"{told.name} ended with {ended.code}: {ended.said}")
         operations, after = list(read_log(ground / "log")), told.after(before)
-        marks = [
-            number for number, one in enumerate(operations, 1) if one.kind == "o" and one.path.endswith(ACKNOWLEDGED)
-        ]
-        yield Recorded(told.name, disk, operations, marks[0], partial(_look_served, before, after))
+        marked = (one.kind == "o" and one.path.endswith(ACKNOWLEDGED) for one in operations)
+        acknowledged = 1 + next(number for number, mark in enumerate(marked) if mark)
+        yield Recorded(told.name, disk, operations, acknowledged, partial(_look_served, before, after))
         before = after
 
 

@@ -24,7 +24,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from email import message_from_bytes, policy
 from pathlib import Path
 
@@ -43,6 +43,7 @@ from hoptrail.types import Document
 FILES = ROOT / "tests" / "documents" / "blocks"
 SECONDS = 2.0
 LIMITS = ReadingLimits(parsing_seconds=10)
+FOLDER = 25  # number of mutated files read together
 MARKS = (
     b"[", b"![", b"<div>", b"> ", b"- ", b"| a ", b"*a ", b"`", b"[[", b"\n.. x::\n   ", b"* ", b"{", b"<td>", b"&", b"\\", b"\0",
     b"\xff",
@@ -172,9 +173,9 @@ ALONE: dict[str, Callable[[bytes], object]] = {
 
 def read_files(folder: Path) -> dict[str, list[bytes]]:
     contents: dict[str, list[bytes]] = {}
-    for path in sorted(folder.rglob("*")):
-        form = true_form(form_of(path), path.read_bytes()) if path.is_file() else None
-        if path.is_file() and form is not None and form.parser:
+    for path in filter(Path.is_file, sorted(folder.rglob("*"))):
+        form = true_form(form_of(path), path.read_bytes())
+        if form is not None and form.parser:
             contents.setdefault(form.name, []).append(path.read_bytes())
     return contents
 
@@ -247,18 +248,11 @@ def measure_mutations(form: str, files: Sequence[bytes], number: int, seed: int)
             outcomes, waited = outcomes_in(Path(folder), "".join(BY_NAME[form].endings[:1]), mutations, whole, text)
         counts.update(outcomes)
         slowest = max(slowest, waited)
-    for what, times in counts.items():
-        if what.startswith("unforeseen"):
-            print(f"{form}: {what} ({times})", file=sys.stderr)
-    unforeseen = sum(times for what, times in counts.items() if what.startswith("unforeseen"))
-    return Mutations(
-        *(form, number, counts["read"], counts["refused"], counts["ended"], counts["late"], unforeseen),
-        *(counts["not_tiled"], counts["lost"], slowest),
-    )
-
-
-FOLDER = 25
-"""Number of mutated files read together."""
+    unforeseen = {what: times for what, times in counts.items() if what.startswith("unforeseen")}
+    for what, times in unforeseen.items():
+        print(f"{form}: {what} ({times})", file=sys.stderr)
+    counted = {what: counts[what] for what in ("read", "refused", "ended", "late", "not_tiled", "lost")}
+    return Mutations(form, number, unforeseen=sum(unforeseen.values()), slowest=slowest, **counted)
 
 
 def smallest(form: str, files: Sequence[bytes]) -> tuple[bytes, str]:
@@ -274,9 +268,8 @@ def outcomes_in(folder: Path, ending: str, made: Sequence[bytes], whole: bytes, 
     for place, data in enumerate(made):
         (folder / f"{place:04}-mutated{ending}").write_bytes(data)
         (folder / f"{place:04}-whole{ending}").write_bytes(whole)
-    outcomes, waits, start = [], [0.0], time.perf_counter()
-    read = 0
-    findings = Findings()
+    outcomes, waits, read, findings = [], [0.0], 0, Findings()
+    start = time.perf_counter()
     for item in read_sources([folder], LIMITS, findings=findings):
         waits.append(time.perf_counter() - start)
         source = item.sources[0] if isinstance(item, Document) else item.source
@@ -295,12 +288,11 @@ def outcome(item: Document | DocumentError) -> str:
     if isinstance(item, DocumentError):
         if "took longer" in item.reason:
             return "late"
-        unforeseen = re.search(r"damaged or not supported \((\w+: .*)\)", item.reason)
-        return (
-            f"unforeseen {unforeseen[1]}" if unforeseen else "ended" if "ended its parser" in item.reason else "refused"
-        )
+        if unforeseen := re.search(r"damaged or not supported \((\w+: .*)\)", item.reason):
+            return f"unforeseen {unforeseen[1]}"
+        return "ended" if "ended its parser" in item.reason else "refused"
     starts, ends = [block.start for block in item.blocks], [block.end for block in item.blocks]
-    is_whole = [*starts, len(item.text)] == [0, *ends] if item.blocks else True
+    is_whole = not item.blocks or [*starts, len(item.text)] == [0, *ends]
     return "read" if is_whole and unpack(pack(item.blocks)) == item.blocks else "not_tiled"
 
 
@@ -321,8 +313,7 @@ def main() -> None:
     mutations = contents.items() if "mutations" in chosen.only else ()
     results = [measure_mutations(form, files, share, chosen.seed) for form, files in mutations]
     if results:
-        names = ("form", "files", "read", "refused", "ended", "late", "unforeseen", "not_tiled", "lost", "slowest")
-        print_table(names, [[getattr(one, name) for name in names] for one in results])
+        print_table([field.name for field in fields(Mutations)], map(astuple, results))
     write_results(chosen.out, {"speed": speeds, "mutations": results})
     if any(one.ended or one.not_tiled or one.lost for one in results):
         sys.exit(1)

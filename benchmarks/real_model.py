@@ -22,8 +22,6 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.error
-import urllib.request
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,15 +30,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import ROOT, free_port, origin, parser, print_table, write_results
+import httpx
+from benchmarks.common import ROOT, answering, free_port, origin, parser, print_table, write_results
 
 EXAMPLES = ROOT / "examples"
 ALL = ("bm25", "hybrid", "selfask", "chainrag", "hirag", "sirerag", "comprag", "sunar", "trail")
-CONTEXT = 8192
-"""Context size of the server, in tokens."""
+CONTEXT = 8192  # context size of the server, in tokens
 WINDOW = 3000
-DEADLINE = 3600.0
-"""Timeout of a call in seconds, generous because a busy processor is no fault of a reply."""
+DEADLINE = 3600.0  # timeout of a call in seconds, generous because a busy processor is no fault of a reply
 SETTINGS = """
 [chat]
 base_url = "{url}"
@@ -96,8 +93,6 @@ class Asked:
 
 
 class Counting(ThreadingHTTPServer):
-    """Forwards chat requests to `server` and counts them."""
-
     daemon_threads = True
 
     def __init__(self, server: str) -> None:
@@ -129,21 +124,15 @@ class _Passing(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        asked = urllib.request.Request(  # noqa: S310 - the server that was named
-            f"{self.server.server_url}/chat/completions", body, {"Content-Type": "application/json"}
-        )
-        try:
-            with urllib.request.urlopen(asked, timeout=DEADLINE) as replied:  # noqa: S310
-                status, content = replied.status, replied.read()
-        except urllib.error.HTTPError as error:
-            status, content = error.code, error.read()
-        self.server.note(json.loads(body), status, content)
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(content))}.items():
+        body, form = self.rfile.read(int(self.headers["Content-Length"])), {"Content-Type": "application/json"}
+        url = f"{self.server.server_url}/chat/completions"
+        replied = httpx.post(url, content=body, headers=form, timeout=DEADLINE)
+        self.server.note(json.loads(body), replied.status_code, replied.content)
+        self.send_response(replied.status_code)
+        for name, value in (form | {"Content-Length": str(len(replied.content))}).items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(content)
+        self.wfile.write(replied.content)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name that http.server gives it
         pass
@@ -165,13 +154,9 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
     from hoptrail.models.chat_endpoint import read_replies
 
     messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
-    prompts = [load_prompt(name) for name in known_prompts()]
-    system_text = messages[0].text
-    prompt = next(
-        one
-        for one in prompts
-        if system_text.startswith(one.instructions) or (one.short and system_text.startswith(one.short))
-    )
+    prompts = (load_prompt(name) for name in known_prompts())
+    system = messages[0].text
+    prompt = next(one for one in prompts if system.startswith((one.instructions, one.short or one.instructions)))
     request = ChatRequest("", "", prompt.name, messages, Rung(rung), "", 0.0, 0)
 
     async def sent() -> AsyncIterator[bytes]:
@@ -188,27 +173,14 @@ def _is_usable(body: dict[str, Any], rung: str, reply: bytes) -> bool:
 def serving(python: Path) -> Iterator[str]:
     """llama.cpp's own server with the model that `python` has, once it answers."""
     weights = subprocess.run([python, "-c", _FIND], capture_output=True, text=True, check=True).stdout.strip()
-    port = str(free_port())
-    command = [str(python), "-c", _SERVE, weights, str(CONTEXT), port]
-    url = f"http://127.0.0.1:{port}/v1"
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            for _ in range(600):
-                try:
-                    urllib.request.urlopen(f"{url}/models", timeout=5).close()  # noqa: S310
-                    break
-                except OSError:
-                    time.sleep(0.5)
-            yield url
-        finally:
-            process.terminate()
+    port = free_port()
+    with answering([python, "-c", _SERVE, weights, str(CONTEXT), str(port)], port, "/v1/models"):
+        yield f"http://127.0.0.1:{port}/v1"
 
 
 def hoptrail(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "hoptrail", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, cwd=ROOT, check=False, env=os.environ | {"OPENAI_API_KEY": ""}
-    )
+    command, own = [sys.executable, "-m", "hoptrail", *map(str, arguments)], os.environ | {"OPENAI_API_KEY": ""}
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, env=own)
 
 
 def measure(counting: Counting, recipe: str, question: str, index: Sequence[str | Path]) -> Asked:
@@ -240,12 +212,13 @@ def show(measured: Sequence[Asked]) -> None:
         mine = [one for one in measured if one.recipe == recipe]
         rows.append([recipe, len(mine), *(sum(getattr(one, name) for one in mine) for name in numbers)])
     print_table(["recipe", "questions", *numbers], rows)
-    rungs = dict.fromkeys(rung for one in measured for rung in one.rungs)
-    counts = [
-        [rung, *(sum(one.rungs[rung][place] for one in measured if rung in one.rungs) for place in range(3))]
-        for rung in rungs
-    ]
-    print_table(["rung", "asked", "refused", "usable"], counts)
+    counts: dict[str, list[tuple[int, int, int]]] = {}
+    for rung, own in (pair for one in measured for pair in one.rungs.items()):
+        counts.setdefault(rung, []).append(own)
+    print_table(
+        ["rung", "asked", "refused", "usable"],
+        [[rung, *map(sum, zip(*own, strict=True))] for rung, own in counts.items()],
+    )
 
 
 def earlier(out: Path | None, conditions: dict[str, object]) -> list[Asked]:

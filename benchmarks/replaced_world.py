@@ -6,9 +6,8 @@ import gzip
 import json
 import os
 import signal
-import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -17,6 +16,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from benchmarks.operations import command_line
+from benchmarks.served_world import ended_jobs, server
 from benchmarks.small_world import ENCODER, Seen, look
 
 from hoptrail.corpus.snapshot import Snapshot
@@ -27,11 +27,11 @@ from hoptrail.index.indexing import Watcher
 from hoptrail.types import Kind
 
 if TYPE_CHECKING:
+    from fastapi.testclient import TestClient
+
     from hoptrail.serving.server.jobs import Jobs
 
-PATIENCE = 60.0
-STOPPED = 3
-"""The exit code of a command that was stopped and can be resumed."""
+STOPPED = 3  # the exit code of a command that was stopped and can be resumed
 
 KEPT = {f"Kept {number}": f"Kept {number} is a mill on the river Orne." for number in range(3)}
 TITLES = ("Alba", "Brandt", "Corvia", "Delia", "Emmer", "Fenn", "Goole", "Hove")
@@ -40,9 +40,8 @@ TITLES = ("Alba", "Brandt", "Corvia", "Delia", "Emmer", "Fenn", "Goole", "Hove")
 
 def text_of(title: str, version: int) -> str:
     """Each version has a word of its own, and enough sentences for several passages."""
-    sentences = (
-        f"Part {number} of {title} was built by {TITLES[number % 8]} in {1900 + number}." for number in range(25)
-    )
+    said = "Part {} of {} was built by {} in {}."
+    sentences = (said.format(number, title, TITLES[number % 8], 1900 + number) for number in range(25))
     return f"{title} holds the {title.lower()}{'old' if version == 1 else 'new'}mark.\n\n{' '.join(sentences)}"
 
 
@@ -58,8 +57,8 @@ def _files(world: Path, version: int, *, broken: bool) -> None:
 def _lines(world: Path, version: int, *, broken: bool) -> None:
     """As `_files`, as the lines of one file."""
     world.mkdir(exist_ok=True)
-    rows = [{"id": title, "title": title, "text": text_of(title, version)} for title in TITLES]
-    lines = [json.dumps(row) for row in (*({"id": one, "title": one, "text": KEPT[one]} for one in KEPT), *rows)]
+    texts = KEPT | {title: text_of(title, version) for title in TITLES}
+    lines = [json.dumps({"id": title, "title": title, "text": text}) for title, text in texts.items()]
     if broken:
         lines[len(KEPT)] = '{"id": "Alba", "text": '
     (world / "lines.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -75,7 +74,6 @@ def _by_command(world: Path, index: Path) -> int:
 
 
 def by_watching(world: Path, index: Path, change: Callable[[], None]) -> int:
-    """Watch the folder, change it, and end once that is indexed."""
     from hoptrail.index import watching
 
     watching.QUIET = 0.05
@@ -129,36 +127,26 @@ def discard(index: Path) -> int:
 
 
 @contextmanager
-def _server(index: Path):  # type: ignore[no-untyped-def] # of the extra `server`, which is loaded late
-    from fastapi.testclient import TestClient
-
-    from hoptrail.serving.server.app import create_app
-    from hoptrail.serving.server.workspaces import Workspace
-
-    app = create_app([Workspace("main", Index(index))], warm=False)
-    with TestClient(app, base_url="http://localhost") as client:
-        _JOBS.append(app.state.services.jobs["main"])
+def _server(index: Path) -> Iterator[TestClient]:
+    with server(index) as client:
+        _JOBS.append(client.app.state.services.jobs["main"])  # type: ignore[attr-defined] # ours has a state
         yield client
 
 
-def _ended(client) -> int:  # type: ignore[no-untyped-def] # as above
+def _ended(client: TestClient) -> int:
     """Wait until no job is left. Returns the exit code that a command would have."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        jobs = client.get("/api/jobs").json()["jobs"]
-        states = {job["state"] for job in jobs}
-        if states <= {"done", "failed", "stopped"}:
-            failed = any("failed" in job["counts"] for job in jobs)
-            return STOPPED if "stopped" in states else 1 if "failed" in states else 4 * failed
-        time.sleep(0.01)
-    return 99
+    jobs = ended_jobs(client)
+    if jobs is None:
+        return 99
+    states = {job["state"] for job in jobs}
+    if "stopped" in states:
+        return STOPPED
+    return 1 if "failed" in states else 4 * any("failed" in job["counts"] for job in jobs)
 
 
-_STOPPING = Event()
-"""Whether the watch is to end."""
+_STOPPING = Event()  # whether the watch is to end
 
-_JOBS: list[Jobs] = []
-"""Those of the server in this process."""
+_JOBS: list[Jobs] = []  # those of the server in this process
 
 
 def _cancel_job() -> None:
@@ -166,36 +154,28 @@ def _cancel_job() -> None:
         _JOBS[-1].cancel(job.id)
 
 
-def stopped_at(step: int, stop: Callable[[], None], command: Command) -> Command:
+def stopped_at(step: int, stop: Callable[[], None], command: Command) -> int:
     """The command, stopped at one of the steps of indexing, from 1."""
-
-    def run_it() -> int:
-        steps = count(1)
-        _at_each_step(lambda: stop() if next(steps) == step else None)
-        return command()
-
-    return run_it
+    steps = count(1)
+    _at_each_step(lambda: stop() if next(steps) == step else None)
+    return command()
 
 
-def looking(index: Path, before: Seen | None, command: Command) -> Command:
+def looking(index: Path, before: Seen | None, command: Command) -> int:
     """The command, with a reader who looks at each step: whether it sees the state before, or where that is not given, each
     document once. Prints the number of steps, and those at which it does not.
     """
+    seen: list[bool] = []
 
-    def run_it() -> int:
-        seen: list[bool] = []
+    def see() -> None:
+        with Snapshot.open(index) as snapshot:
+            once = set(Counter(title_of(document.text) for document in snapshot.documents()).values()) == {1}
+        seen.append(once and before in (None, look(index)))
 
-        def see() -> None:
-            with Snapshot.open(index) as snapshot:
-                once = set(Counter(title_of(document.text) for document in snapshot.documents()).values()) == {1}
-            seen.append(once and before in (None, look(index)))
-
-        _at_each_step(see)
-        code = command()
-        print(f"\nsteps: {len(seen)}, wrong at: {[step for step, right in enumerate(seen, 1) if not right]}")
-        return code
-
-    return run_it
+    _at_each_step(see)
+    code = command()
+    print(f"\nsteps: {len(seen)}, wrong at: {[step for step, right in enumerate(seen, 1) if not right]}")
+    return code
 
 
 def _at_each_step(act: Callable[[], None]) -> None:
@@ -242,8 +222,7 @@ WAYS = (
 )
 
 
-Part = frozenset[object]
-"""What is made from one document, and how it is found by its words and by its vectors."""
+Part = frozenset[object]  # what is made from one document, and how it is found by its words and by its vectors
 
 
 def parts_of(index: Path) -> dict[str, Part]:

@@ -56,7 +56,7 @@ from benchmarks.replaced_world import (
     text_of,
     title_of,
 )
-from benchmarks.small_world import Failure, Seen, copy, look
+from benchmarks.small_world import Failure, Seen, copy, look, print_failures
 
 from hoptrail.corpus.repairing import damage
 from hoptrail.errors import HoptrailError
@@ -82,8 +82,7 @@ class Ground:
     after: Mapping[bool, Seen]
     operations: int
     steps: int
-    wrong: str
-    """The steps at which a reader saw another state than before; [] for none."""
+    wrong: str  # the steps at which a reader saw another state than before; [] for none
 
     def command(self, *, broken: bool = False) -> Command:
         """Replace the documents; the new sources are written now, except those of a watched folder."""
@@ -113,11 +112,9 @@ class Results:
             rows.append((way.name, *counts, self.already_new[way.name], failed))
         print_table(("way", *(manner.lower() for manner in MANNERS), "already new", "failures"), rows)
         print(f"{self.tried.total()} replacements stopped: {self._counts()}")
-        for failure in self.failures[:40]:
-            print(f"{failure.step}, {failure.where}: {failure.what}")
+        print_failures(self.failures)
 
     def plain(self) -> dict[str, object]:
-        """For JSON."""
         versions = [[text_of(title, version) for title in TITLES] for version in (1, 2)]
         return {
             "of": origin((KEPT, versions)),
@@ -180,7 +177,7 @@ def _ground(way: Way, folder: Path) -> Ground:
     after: dict[bool, Seen] = {}
     for broken in (True, False):
         copy(template, disk)
-        command = looking(disk / "index", None if way.is_batched else before, start.command(broken=broken))
+        command = partial(looking, disk / "index", None if way.is_batched else before, start.command(broken=broken))
         ended = _undisturbed(way, command, disk, broken=broken)
         copy(disk, done[broken])
         after[broken] = look(disk / "index")
@@ -190,7 +187,7 @@ def _ground(way: Way, folder: Path) -> Ground:
 
 def _undisturbed(way: Way, command: Command, disk: Path, *, broken: bool = False) -> Ended:
     ended = run(command, disk)
-    if ended.code not in ({0, 4} if broken else {0}):
+    if ended.code and not (broken and ended.code == 4):
         sys.exit(f"{way.name} ended with {ended.code}: {ended.said}")
     return ended
 
@@ -216,8 +213,8 @@ class Trial:
         if self.manner in FAULTS:
             ended = run(command, ground.disk, fault=FAULTS[self.manner], at=self._place(ground.operations))
         else:
-            step = self._place(ground.steps) if self.manner == CANCELLED else 0
-            ended = run(stopped_at(step, way.stop, command), ground.disk)
+            step = 0 if self.is_broken else self._place(ground.steps)
+            ended = run(partial(stopped_at, step, way.stop, command), ground.disk)
         if ended.code not in {0, 1, STOPPED, 4, -signal.SIGKILL} or "Traceback" in ended.said:
             self._fail("silent", f"it ended with {ended.code}: {ended.said[-300:]}")
         self.is_new = self._looked(STOP)

@@ -62,19 +62,21 @@ class Figures:
 
 @contextmanager
 def served(index: Path) -> Iterator[tuple[httpx.Client, int]]:
-    """A client for a server over a copy of an index, and the server's process."""
-    limits = httpx.Limits(max_connections=max(CLIENTS))
     with (
         tempfile.TemporaryDirectory() as temporary,
         running_server("--index", shutil.copytree(index, f"{temporary}/index")) as (port, process),
-        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300, limits=limits) as client,
+        client_of(port) as client,
     ):
         yield client, process
 
 
-def load(client: httpx.Client, verb: str, questions: list[str], clients: int, requests: int, recipe: str) -> Load:
-    """Measure one verb with a number of clients."""
+def client_of(port: int) -> httpx.Client:
+    """A client for all threads."""
+    limits = httpx.Limits(max_connections=max(CLIENTS))
+    return httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300, limits=limits)
 
+
+def load(client: httpx.Client, verb: str, questions: list[str], clients: int, requests: int, recipe: str) -> Load:
     def ask(question: str) -> httpx.Response:
         return client.post(f"/api/{verb}", json={"question": question, "recipe": recipe})
 
@@ -98,7 +100,6 @@ def speed(ask: Callable[[str], httpx.Response], questions: list[str], clients: i
 
 
 def megabytes(process: int) -> float:
-    """Resident memory, from Linux's own count."""
     lines = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
 
@@ -123,9 +124,8 @@ def answerable(client: httpx.Client) -> float:
     job = client.post("/api/documents", files=files).raise_for_status().json()
     while client.get(f"/api/jobs/{job['id']}").json()["state"] not in {"done", "failed"}:
         time.sleep(0.05)
-    answer = client.post(
-        "/api/ask", json={"question": "Who designed the lighthouse of Varnholt?", "recipe": "hybrid"}
-    ).json()
+    asked = {"question": "Who designed the lighthouse of Varnholt?", "recipe": "hybrid"}
+    answer = client.post("/api/ask", json=asked).json()
     if answer["answer"] != "Agda Torvik":
         sys.exit(f"the new document was not used in the answer: {answer['answer']!r}")
     return time.perf_counter() - started

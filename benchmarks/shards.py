@@ -61,7 +61,6 @@ def build(data: Dataset, folder: Path, count: int) -> tuple[Index, ShardedIndex]
 
 
 def measure(name: str, data: Dataset, both: tuple[Index, ShardedIndex], recipe: str, shards: int) -> Row:
-    """Ask both the same questions."""
     with both[0].reading() as snapshot:
         ids = corpus_ids_by_document(snapshot, data)
     same = 0
@@ -83,7 +82,6 @@ def measure(name: str, data: Dataset, both: tuple[Index, ShardedIndex], recipe: 
 
 
 def table(rows: Sequence[Row]) -> None:
-    """Print a line for each row."""
     lines = []
     for row in rows:
         scores = (" / ".join(f"{part[one]:.1f}" for part in row.scores) for one in MEASURES)

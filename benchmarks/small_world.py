@@ -61,13 +61,12 @@ class Step:
 
     name: str
     before: Callable[[Path, Path], None]
-    arguments: Callable[[Path, Path], list[object]]
+    arguments: Callable[[Path], list[object]]
     gone: bool = False
-    starts_with_removed: bool = False
-    """Whether removed text is already gone when it starts."""
+    starts_with_removed: bool = False  # whether removed text is already gone when it starts
 
     def command(self, world: Path, index: Path) -> Callable[[], int]:
-        return command_line(self.arguments(world, index))
+        return command_line([*self.arguments(world), "--index", index])
 
 
 def _write(texts: dict[str, str]) -> Callable[[Path, Path], None]:
@@ -85,7 +84,6 @@ def _write_without_secret(world: Path, index: Path) -> None:
 
 
 def _rename_and_delete(world: Path, _: Path) -> None:
-    """One file is renamed, one is deleted, one is edited."""
     renamed, deleted, edited = sorted(title for title in TEXTS if title != REMOVED)[:3]
     (world / f"{renamed}.txt").rename(world / "renamed.txt")
     (world / f"{deleted}.txt").unlink()
@@ -116,24 +114,15 @@ def _harm_database(_: Path, index: Path) -> None:
         file.write(bytes([row[0] ^ 4]))
 
 
-def _index(world: Path, index: Path) -> list[object]:
-    return ["index", world, "--index", index]
-
-
 _WITHOUT = {"gone": True, "starts_with_removed": True}
 STEPS = (
-    Step("first index", _write(TEXTS), _index),
-    Step("update", _write(NEW), _index),
-    Step(
-        "remove",
-        lambda *_: None,
-        lambda world, index: ["remove", world / f"{REMOVED}.txt", "--index", index],
-        gone=True,
-    ),
-    Step("update after", _write_without_secret, _index, **_WITHOUT),
-    Step("sync", _rename_and_delete, lambda world, index: [*_index(world, index), "--sync"], **_WITHOUT),
-    Step("repair arrays", _harm_arrays, lambda _, index: ["repair", "--index", index], **_WITHOUT),
-    Step("repair database", _harm_database, lambda _, index: ["repair", "--index", index], **_WITHOUT),
+    Step("first index", _write(TEXTS), lambda world: ["index", world]),
+    Step("update", _write(NEW), lambda world: ["index", world]),
+    Step("remove", lambda *_: None, lambda world: ["remove", world / f"{REMOVED}.txt"], gone=True),
+    Step("update after", _write_without_secret, lambda world: ["index", world], **_WITHOUT),
+    Step("sync", _rename_and_delete, lambda world: ["index", world, "--sync"], **_WITHOUT),
+    Step("repair arrays", _harm_arrays, lambda _: ["repair"], **_WITHOUT),
+    Step("repair database", _harm_database, lambda _: ["repair"], **_WITHOUT),
 )
 
 
@@ -153,14 +142,12 @@ class Seen:
 def look(folder: Path) -> Seen:
     """Raises: HoptrailError: there is no index, or it cannot be read."""
     with Snapshot.open(folder) as snapshot:
-        passages = {unit.document: unit.text for unit in snapshot.units(Kind.PASSAGE)}
         query = ENCODER.encode([QUESTION])
+        units = (unit for kind in snapshot.table.kinds for unit in snapshot.units(kind))
         return Seen(
             {document.title: document.text for document in snapshot.documents()},
-            passages,
-            frozenset(
-                (kind.value, unit.id, unit.text) for kind in snapshot.table.kinds for unit in snapshot.units(kind)
-            ),
+            {unit.document: unit.text for unit in snapshot.units(Kind.PASSAGE)},
+            frozenset((unit.kind.value, unit.id, unit.text) for unit in units),
             frozenset((link.kind, link.source, link.target, round(link.weight, 5)) for link in snapshot.links()),
             tuple((unit.id, round(score, 5)) for unit, score in snapshot.search.keywords(QUESTION, 20)),
             tuple((id_, round(score, 5)) for id_, score in snapshot.search.nearest(Kind.PASSAGE, query, 20)[0]),
@@ -182,12 +169,8 @@ def lost(before: Mapping[str, str], after: Mapping[str, str], seen: Seen) -> str
 
 def files_with(folder: Path, text: str) -> list[str]:
     """The files of a folder that contain a text, ignoring case."""
-    pattern = text.lower().encode()
-    return [
-        str(path.relative_to(folder))
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and pattern in path.read_bytes().lower()
-    ]
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return [str(path.relative_to(folder)) for path in files if text.lower().encode() in path.read_bytes().lower()]
 
 
 def copy(folder: Path, to: Path) -> None:
@@ -203,6 +186,12 @@ class Failure:
     step: str
     where: str
     what: str
+
+
+def print_failures(failures: Sequence[Failure]) -> None:
+    """Print the first of them."""
+    for failure in failures[:40]:
+        print(f"{failure.step}, {failure.where}: {failure.what}")
 
 
 @dataclass
@@ -223,20 +212,16 @@ class Findings:
 
     def report(self, out: Path | None) -> NoReturn:
         """Print the table and the first failures, write all as JSON, and exit: with 1 if there are failures."""
+        rows = []
+        for step, operations in self.operations.items():
+            counts = (self.tried[f"{step}: {kind}"] for kind in self.kinds)
+            failed = sum(one.step == step for one in self.failures)
+            rows.append((step, operations, *counts, self.well[step], failed))
         header = ("command", "operations", *(kind.lower() for kind in self.kinds), self.column, "failures")
-        print_table(header, [self._row(step) for step in self.operations])
+        print_table(header, rows)
         print(f"{self.tried.total():,} {self.cases}, {len(self.failures)} failures")
-        for failure in self.failures[:40]:
-            print(f"{failure.step}, {failure.where}: {failure.what}")
-        write_results(out, self._plain())
-        sys.exit(bool(self.failures))
-
-    def _row(self, step: str) -> tuple[object, ...]:
-        counts = (self.tried[f"{step}: {kind}"] for kind in self.kinds)
-        return (step, self.operations[step], *counts, self.well[step], sum(one.step == step for one in self.failures))
-
-    def _plain(self) -> dict[str, object]:
-        return {
+        print_failures(self.failures)
+        results = {
             "of": origin((TEXTS, NEW, LATER)),
             "operations": self.operations,
             self.cases: dict(self.tried),
@@ -244,3 +229,10 @@ class Findings:
             "failures": self.failures,
             "total": self.tried.total(),
         }
+        write_results(out, results)
+        sys.exit(bool(self.failures))
+
+    def note(self, step: str, where: str, what: str) -> None:
+        """Note what was wrong; nothing if it is empty."""
+        if what:
+            self.failures.append(Failure(step, where, what))

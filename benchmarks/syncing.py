@@ -91,11 +91,11 @@ def _forked(command: Callable[[], int], *, synced: bool) -> float:
 
 
 def _sync_nothing() -> None:
-    from hoptrail.corpus import database, durable
+    from hoptrail.corpus import connecting, durable
 
     vars(durable)["_sync"] = lambda _: None
-    settings = vars(database)["_SETTINGS"]
-    vars(database)["_SETTINGS"] = settings.replace("synchronous = FULL", "synchronous = OFF")
+    settings = vars(connecting)["_SETTINGS"]
+    vars(connecting)["_SETTINGS"] = settings.replace("synchronous = FULL", "synchronous = OFF")
 
 
 if __name__ == "__main__":

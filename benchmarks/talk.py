@@ -48,11 +48,8 @@ def folder_of(name: str) -> Path:
 
 def plain(text: str) -> list[str]:
     """Words without articles, apostrophes and case."""
-    return [
-        word
-        for word in re.findall(r"\w+", text.lower().replace("’", "'").replace("'s", ""))
-        if word not in {"the", "a", "an"}
-    ]
+    words = re.findall(r"\w+", text.lower().replace("’", "'").replace("'s", ""))
+    return [word for word in words if word not in {"the", "a", "an"}]
 
 
 def is_right(answer: Answer, accepted: Sequence[str]) -> bool:
@@ -64,7 +61,6 @@ def is_right(answer: Answer, accepted: Sequence[str]) -> bool:
 
 
 def indexes_of(work: Path, names: Sequence[str]) -> dict[str, Index]:
-    """An index of each folder, made once."""
     found = {name: Index(work / name) for name in names}
     for name, index in found.items():
         if not (work / f"{name}.ready").exists():

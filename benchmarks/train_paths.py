@@ -49,7 +49,7 @@ from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths import scoring
 from hoptrail.retrieval.paths.candidates import AS_TRAINED, CandidateSettings
-from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Pairs
+from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures
 from hoptrail.retrieval.paths.search import STRUCTURES, describe, judge
 from hoptrail.structures.catalogue import structures_by_name, with_foundations
 from training import written as written_folders
@@ -63,8 +63,7 @@ PER_FOLDER = 80
 """Questions of each of these kinds about a folder; the parts of a joined one have less than LONGEST characters."""
 JOINS = ("{one} and {other}?", "{one}, and {other}?", "{one}? {Other}?", "{one} and {other}")
 LONGEST = 90
-MOST_STATING = 4
-"""A quote that more candidates state is no evidence for a question."""
+MOST_STATING = 4  # a quote that more candidates state is no evidence for a question
 ENCODER = "minilm"
 FOLDS = 4
 RUNS = 3
@@ -131,8 +130,7 @@ def examples(name: str, dataset: Dataset, folder: Path, seed: int) -> list[Examp
     return found
 
 
-Asked = tuple[str, tuple[str, ...]]
-"""A question with its quotes: gold passages state one of them, and together all."""
+Asked = tuple[str, tuple[str, ...]]  # a question with its quotes: gold passages state one of them, and together all
 
 
 def asked_about(folder: Path, seed: int) -> list[written_folders.Question]:
@@ -164,9 +162,8 @@ def folder_examples(name: str, corpus: Corpus, asked: Iterable[Asked], seed: int
         stated = np.array([_stating(question, units, quote) for quote in quotes])
         if np.all((stated.sum(axis=1) > 0) & (stated.sum(axis=1) <= MOST_STATING)):
             # Named by the quotes that they state, so that any of the passages that state a quote counts as evidence for it.
-            names = tuple(
-                tuple(map(str, np.flatnonzero(states))) or (f"other {place}",) for place, states in enumerate(stated.T)
-            )
+            stating = enumerate(map(np.flatnonzero, stated.T))
+            names = tuple(tuple(map(str, states)) or (f"other {place}",) for place, states in stating)
             gold, supporting = np.logical_or.reduce(stated), frozenset(map(str, range(len(quotes))))
             found.append(Example(name, described, gold, draw.randrange(FOLDS), names, supporting))
         if len(found) == PER_FOLDER:
@@ -220,12 +217,9 @@ def learn(
         for at, example in enumerate(trained):
             if example.fold == fold:
                 predicted[at] = trees.probabilities(values[at])
-    starts = range(seed, seed + RUNS * len(mixes), RUNS)
-    boosters = [
-        one
-        for mix, start in zip(mixes, starts, strict=True)
-        for one in fitted(stage, *_together(values, wanted, mix), range(start, start + RUNS))
-    ]
+    boosters = []
+    for start, mix in zip(range(seed, seed + RUNS * len(mixes), RUNS), mixes, strict=True):
+        boosters += fitted(stage, *_together(values, wanted, mix), range(start, start + RUNS))
     return predicted, gathered(names, boosters)
 
 
@@ -238,13 +232,12 @@ def _together(
 def gathered(names: Sequence[str], boosters: Sequence[Any]) -> scoring.BoostedTrees:
     """The trees of several boosters, whose leaves add up to the mean of their log-odds."""
     trees = [_Flat.of(tree["tree_structure"]) for booster in boosters for tree in booster.dump_model()["tree_info"]]
-    return scoring.BoostedTrees(
-        tuple(names),
-        np.array([tree.features for tree in trees], dtype=np.int16),
-        np.array([tree.thresholds for tree in trees], dtype=np.float32),
-        np.array([tree.masks for tree in trees], dtype=np.uint8),
-        np.array([tree.leaves for tree in trees], dtype=np.float32) / np.float32(len(boosters)),
-    )
+    types = {"features": np.int16, "thresholds": np.float32, "masks": np.uint8, "leaves": np.float32}
+    parts: dict[str, Any] = {
+        name: np.array([getattr(tree, name) for tree in trees], dtype) for name, dtype in types.items()
+    }
+    parts["leaves"] /= np.float32(len(boosters))
+    return scoring.BoostedTrees(tuple(names), **parts)
 
 
 @dataclass(frozen=True)
@@ -298,22 +291,14 @@ def train(trained: Sequence[Example], seed: int) -> tuple[scoring.PathScorer, li
     ]
     both = [known[pair.first] & known[pair.second] for known, pair in zip(gold, pairs, strict=True)]
     paired, pair_trees = learn("pair", PAIR_FEATURES, [pair.values for pair in pairs], both, trained, seed)
-    values = _linked(trained, first, pairs, paired)
+    described = [example.described for example in trained]
+    values = list(map(scoring.linked_features, described, first, pairs, paired))
     last, linked = learn("linked", scoring.LINKED_FEATURES, values, gold, trained, seed)
     scores = [
-        np.log(score / (1 - score)) + scoring.DIRECT * scoring.direct_share(example.described)
-        for example, score in zip(trained, last, strict=True)
+        np.log(score / (1 - score)) + scoring.DIRECT * scoring.direct_share(one)
+        for one, score in zip(described, last, strict=True)
     ]
     return scoring.PathScorer(passage, pair_trees, linked), scores
-
-
-def _linked(
-    trained: Sequence[Example], first: Sequence[FloatMatrix], pairs: Sequence[Pairs], paired: Sequence[FloatMatrix]
-) -> list[FloatMatrix]:
-    return [
-        scoring.linked_features(example.described, scored, pair, likely)
-        for example, scored, pair, likely in zip(trained, first, pairs, paired, strict=True)
-    ]
 
 
 def measured(data: str, judged: Sequence[Example], orders: Sequence[Sequence[int]]) -> Iterator[list[object]]:

@@ -82,18 +82,14 @@ def example_of(folder: str, question: Question, reader: StatementReader, units: 
 def fitted(found: Sequence[Example]) -> Weights:
     """The weights for these examples: of candidates, then of the best answers; of yes and no."""
     pairs = [(one, right) for example in found for one, right in zip(example.candidates, example.right, strict=True)]
-    span, path = (
-        _regression([(one.numbers, right) for one, right in pairs if (one.path is not None) == on_path])
-        for on_path in (False, True)
-    )
+    span = _regression([(one.numbers, right) for one, right in pairs if one.path is None])
+    path = _regression([(one.numbers, right) for one, right in pairs if one.path is not None])
     verdict = _regression([one for example in found for one in example.verdicts])
     candidates = Weights(span, path, verdict, verdict)
-    best = [_best(one, candidates) for one in found if one.candidates]
-    return replace(candidates, confidence=_regression(best))
+    return replace(candidates, confidence=_regression([_best(one, candidates) for one in found if one.candidates]))
 
 
 def _best(example: Example, weights: Weights) -> tuple[tuple[float, ...], bool]:
-    """The numbers of the best answer, and whether it is right."""
     found = weighed(example.candidates, weights)
     return confidence_numbers(0, found), example.right[example.candidates.index(found[0].candidate)]
 
@@ -140,7 +136,6 @@ def report(found: Sequence[Example]) -> None:
 
 
 def write(weights: Weights) -> None:
-    """Write the weights into the package."""
     fits: dict[str, Regression] = {name: getattr(weights, name) for name in NUMBERS}
     content = {
         name: {"numbers": NUMBERS[name], "weights": fit.weights, "constant": fit.constant} for name, fit in fits.items()
@@ -161,8 +156,8 @@ def main() -> None:
             found += examples(Path(folder), int(each or 1), options.work or Path(temporary))
     if options.report:
         report(found)
-        return
-    write(fitted(found))
+    else:
+        write(fitted(found))
 
 
 if __name__ == "__main__":

@@ -18,13 +18,8 @@ from tokenizers import Encoding, Tokenizer
 from training.examples import JUDGED, Example
 
 Integers = NDArray[np.int64]
-
-UNTAUGHT = -1
-"""The label of an unknown judgement."""
-
-LONGEST_QUESTION, LONGEST_BEFORE = 40, 64
-"""Maximum number of word pieces of a sequence in training."""
-
+UNTAUGHT = -1  # the label of an unknown judgement
+LONGEST_QUESTION, LONGEST_BEFORE = 40, 64  # word pieces
 _CLS, _SEP = 101, 102
 
 
@@ -36,8 +31,7 @@ class Pieces:
     text_at: int
     start: int
     end: int
-    judged: tuple[int, ...]
-    """The labels of `JUDGED`, in their order."""
+    judged: tuple[int, ...]  # the labels of `JUDGED`, in their order
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +65,7 @@ class Step:
 
     @property
     def longest(self) -> int:
-        """The number of pieces of the longest sequence."""
+        """Pieces of the longest sequence."""
         return int(np.diff(self.starts).max())
 
 
@@ -117,25 +111,19 @@ def cut(pieces: Sequence[Pieces], budget: int) -> Iterator[list[Pieces]]:
 def encode(examples: Sequence[Example], tokenizer: Tokenizer, longest: int, draw: random.Random) -> list[Pieces]:
     """The examples as word pieces, in their order."""
     questions, befores, texts = (
-        tokenizer.encode_batch(strings, add_special_tokens=False)
-        for strings in (
-            [example.question for example in examples],
-            [example.before for example in examples],
-            [example.text for example in examples],
-        )
+        tokenizer.encode_batch([getattr(example, name) for example in examples], add_special_tokens=False)
+        for name in ("question", "before", "text")
     )
     together = zip(examples, questions, befores, texts, strict=True)
-    return [
-        _pieces(example, question.ids, before.ids, text, longest, draw) for example, question, before, text in together
-    ]
+    return [_pieces(example, question, before, text, longest, draw) for example, question, before, text in together]
 
 
 def _pieces(
-    example: Example, question: list[int], before: list[int], text: Encoding, longest: int, draw: random.Random
+    example: Example, question: Encoding, before: Encoding, text: Encoding, longest: int, draw: random.Random
 ) -> Pieces:
-    ids = [_CLS, *question[:LONGEST_QUESTION], _SEP]
-    if before:
-        ids += [*before[:LONGEST_BEFORE], _SEP]
+    ids = [_CLS, *question.ids[:LONGEST_QUESTION], _SEP]
+    if before.ids:
+        ids += [*before.ids[:LONGEST_BEFORE], _SEP]
     first, last = _answer_pieces(example, text)
     crop = _crop(len(text.ids), first, last, longest, draw)
     shift = len(ids) - crop
@@ -155,11 +143,8 @@ def _answer_pieces(example: Example, text: Encoding) -> tuple[int, int]:
     """The first and the last word piece of the answer; 0 and 0 where there is none."""
     if not example.answered:
         return 0, 0
-    within = [
-        place
-        for place, (start, end) in enumerate(text.offsets)
-        if end > example.start and start < example.end and end > start
-    ]
+    offsets = enumerate(text.offsets)
+    within = [place for place, (start, end) in offsets if start < end and start < example.end and example.start < end]
     return (within[0], within[-1]) if within else (0, 0)
 
 

@@ -56,7 +56,6 @@ def sub_questions(folder: Path) -> list[tuple[Example, tuple[str, ...]]]:
 
 
 def strategy_questions(folder: Path) -> list[Example]:
-    """The questions of StrategyQA with the facts that settle them."""
     return [
         Example("strategyqa", line["question"], " ".join(line["facts"]), verdict=VERDICTS[line["answers"][0]])
         for line in sources.read_lines(folder / "questions.jsonl")
@@ -64,29 +63,21 @@ def strategy_questions(folder: Path) -> list[Example]:
 
 
 def read_all(reader: Reader, examples: Sequence[Example]) -> list[TextReading]:
-    """A reading of each example."""
     return reader.read([ToRead(one.question, one.text, one.before) for one in examples])
 
 
-def likeliest(text: str, reading: TextReading) -> str:
-    """The words of the most probable answer."""
-    return text[reading.answers[0].start : reading.answers[0].end] if reading.answers else ""
-
-
 def answers_f1(reader: Reader, what: str, asked: Sequence[tuple[Example, tuple[str, ...]]]) -> Figure:
-    """F1 of the most probable answer."""
-    examples = [example for example, _ in asked]
-    scores = [
-        score_answer(likeliest(example.text, reading), answers, Rule.MUSIQUE).f1
-        for (example, answers), reading in zip(asked, read_all(reader, examples), strict=True)
-    ]
+    scores = []
+    for (example, answers), reading in zip(asked, read_all(reader, [example for example, _ in asked]), strict=True):
+        said = example.text[reading.answers[0].start : reading.answers[0].end] if reading.answers else ""
+        scores.append(score_answer(said, answers, Rule.MUSIQUE).f1)
     return Figure(what, "F1", sum(scores) / len(scores), len(scores))
 
 
 def answered_share(reader: Reader, what: str, examples: Sequence[Example], *, answered: bool) -> Figure:
     """The share classified correctly, of questions that are all answered or all unanswered by their texts."""
-    likely = [bool(one.answers) and one.answers[0].margin >= 0 for one in read_all(reader, examples)]
-    right = [one == answered for one in likely]
+    found = read_all(reader, examples)
+    right = [(bool(one.answers) and one.answers[0].margin >= 0) == answered for one in found]
     return Figure(what, "answered" if answered else "silent", sum(right) / len(right), len(right))
 
 
@@ -112,11 +103,8 @@ def helps_order(reader: Reader, what: str, examples: Sequence[Example], draw: ra
 def chosen_first(reader: Reader, limit: int) -> Figure:
     """The share of questions whose settling statement is scored above the others, in folders not learned from for this."""
     found = [one for name in HELD_OUT for one in choices_of(FOLDER / name) if one.settling is not None][:limit]
-    right = [
-        odds.index(max(odds)) == 0
-        for one in found
-        for odds in [settling(reader, one.question, [str(one.settling), *one.others])]
-    ]
+    scored = (settling(reader, one.question, [str(one.settling), *one.others]) for one in found)
+    right = [odds.index(max(odds)) == 0 for odds in scored]
     return Figure("statements of held-out folders", "first", sum(right) / len(right), len(right))
 
 

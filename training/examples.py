@@ -6,7 +6,7 @@ Everything else in this folder makes examples (`sources`, `made`), turns them in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 
 from hoptrail.models.networks import fingerprint
@@ -51,10 +51,6 @@ class Example:
     def answer(self) -> str:
         """The answer's words; empty if the text does not answer."""
         return self.text[self.start : self.end]
-
-    def asked_otherwise(self, question: str) -> Example:
-        """Another question with this text and these labels."""
-        return replace(self, question=question)
 
     def unanswered_by(self, text: str, source: str) -> Example:
         """The same question with a text that does not answer it."""

@@ -11,20 +11,18 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from hoptrail.models.local import WEIGHTS_SHA256
 from hoptrail.models.networks import TRAINED
 from training.contrast.worlds import FOLDER, learned_names
 from training.head import HEADS, texts_of
 from training.manifest import (
-    MANIFEST,
     PACKAGE,
     WEIGHTS,
     Manifest,
@@ -49,7 +47,6 @@ _LICENCES = {"hotpotqa_train": "CC BY-SA 4.0", "2wiki_train": "Apache-2.0", "mus
 
 
 def sources_of(data: Path) -> Iterator[Source]:
-    """The training files, with their licences."""
     for name in ("spans.jsonl.gz", "yes_no.jsonl.gz"):
         path = data / READING / name
         licences = tuple(sorted({line["licence"] for line in read_lines(path)}))
@@ -92,45 +89,35 @@ def commit() -> str:
     return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def average(readers: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, NDArray[np.float32]]:
-    """The mean of each tensor."""
-    return {name: torch.stack([one[name].float() for one in readers]).mean(0).numpy() for name in readers[0]}
-
-
 def export(checkpoints: Sequence[Path], out: Path, data: Path) -> Manifest:
     """Write the three files; returns the manifest, which describes the most advanced checkpoint."""
     loaded: list[Any] = [torch.load(path, map_location="cpu", weights_only=True) for path in checkpoints]
     loaded.sort(key=lambda kept: kept["progress"]["step"])
     progress, settings = loaded[-1]["progress"], loaded[-1]["settings"]
     out.mkdir(parents=True, exist_ok=True)
-    tensors = average([kept["reader"] for kept in loaded])
+    readers = [kept["reader"] for kept in loaded]
+    tensors = {name: torch.stack([one[name].float() for one in readers]).mean(0).numpy() for name in readers[0]}
     np.savez(out / WEIGHTS, allow_pickle=False, **in_eight_bits(tensors))
     trained_on(learned_texts(data, settings["seed"])).write(out / TRAINED)
-    shipped = shipped_manifest()
+    of_others = shipped_manifest().model_dump(
+        include={"tagger_sha256", "tagger_examples", "writer_sha256", "writer_rows"}
+    )
     manifest = Manifest(
         trunk_sha256=WEIGHTS_SHA256,
         weights_sha256=digest_of_file(out / WEIGHTS),
         trained_sha256=digest_of_file(out / TRAINED),
-        tagger_sha256=shipped.tagger_sha256,
-        tagger_examples=shipped.tagger_examples,
-        writer_sha256=shipped.writer_sha256,
-        writer_rows=shipped.writer_rows,
         commit=commit(),
-        seed=settings["seed"],
-        rate=settings["rate"],
-        budget=settings["budget"],
-        longest=settings["longest"],
         steps=progress["step"],
-        examples=progress["examples"],
-        pieces=progress["pieces"],
-        questions=progress["questions"],
         held_out=HELD_OUT,
         averaged=tuple(kept["progress"]["examples"] for kept in loaded),
         shares=dict(SHARES),
         licence=LICENCE,
         sources=tuple(sources_of(data)),
+        **of_others,
+        **{name: settings[name] for name in ("seed", "rate", "budget", "longest")},
+        **{name: progress[name] for name in ("examples", "pieces", "questions")},
     )
-    (out / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", "utf-8")
+    manifest.write(out)
     return manifest
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hoptrail.models.follow_up_writer import SMALL, source_of
@@ -21,10 +20,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _CLS = 101
-_IN_SMALL = 0.5
-"""What a place among the small words costs beside a jump."""
-_UNRELATED = 0.19
-"""Fragments after other turns, as a share of all rows."""
+_IN_SMALL = 0.5  # what a place among the small words costs beside a jump
+_UNRELATED = 0.19  # fragments after other turns, as a share of all rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +42,8 @@ class Taught:
     places: list[int]
 
 
-def rows(folder: Path = FOLDER) -> list[Row]:
-    """All rows."""
-    lines = read_lines(folder / "follow-ups.jsonl")
+def rows() -> list[Row]:
+    lines = read_lines(FOLDER / "follow-ups.jsonl")
     return [Row(tuple(map(tuple, one["before"])), one["message"], "".join(one["asked"][:1])) for one in lines]
 
 

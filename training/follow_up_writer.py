@@ -33,14 +33,11 @@ from training.sizes import MINILM
 
 _SEP = 102
 _END = len(SMALL)
-KEY, INPUT, STATE = 128, 192, 256
-"""Sizes: of what points and is pointed at, of what a step is given, and of the state."""
+KEY, INPUT, STATE = 128, 192, 256  # sizes: of what points and is pointed at, of what a step is given, and of the state
 UNTAUGHT = -100
-_TOGETHER, _SORTED = 24, 384
-"""Rows of a step, and rows that are sorted by length together."""
+_TOGETHER, _SORTED = 24, 384  # rows of a step, and rows that are sorted by length together
 _DROPPED = 0.1
-_OWN_RATE = 8.0
-"""The rate of the writer's own weights, of which training begins with none, as a multiple of the trunk's."""
+_OWN_RATE = 8.0  # of the writer's own weights, of which training begins with none, as a multiple of the trunk's
 
 
 class Copying(nn.Module):
@@ -57,11 +54,8 @@ class Copying(nn.Module):
         self.mix = nn.Linear(width + STATE, STATE)
         self.drop = nn.Dropout(2 * _DROPPED)
         self.keys, self.query = nn.Linear(width, KEY), nn.Linear(STATE, KEY)
-        self.goes_on, self.next, self.again = (
-            nn.Linear(STATE, 1),
-            nn.Parameter(torch.full((1,), 2.0)),
-            nn.Parameter(torch.zeros(1)),
-        )
+        self.goes_on = nn.Linear(STATE, 1)
+        self.next, self.again = nn.Parameter(torch.full((1,), 2.0)), nn.Parameter(torch.zeros(1))
 
     def forward(self, hidden: Tensor, allowed: Tensor, places: Tensor) -> Iterator[Tensor]:
         """The logits of all places at each step, where those before went on from `places`, shape (rows, steps)."""
@@ -74,9 +68,8 @@ class Copying(nn.Module):
             mixed = torch.cat([(near[:, None] @ hidden).squeeze(1), state], -1)
             context = self.drop(torch.tanh(self.mix(mixed)))
             logits = (keys @ self.query(context)[:, :, None]).squeeze(-1) + copied * self.again
-            following = (
-                functional.one_hot((last + 1).clamp(max=hidden.shape[1] - 1), hidden.shape[1]) * (last >= 0)[:, None]
-            )
+            place = (last + 1).clamp(max=hidden.shape[1] - 1)
+            following = functional.one_hot(place, hidden.shape[1]) * (last >= 0)[:, None]
             yield (logits + following * (self.next + self.goes_on(context))).masked_fill(~allowed, -1e9)
             last = places[:, step]
             given = inputs[torch.arange(len(hidden)), last]
@@ -163,9 +156,8 @@ def main() -> None:
     tensors = {name: one.numpy() for name, one in writer.state_dict().items() if name != WORDS}
     np.savez(options.out, allow_pickle=False, **in_eight_bits(tensors))
     if options.out == PACKAGE / WRITER:
-        enter(
-            "writer", WRITER, (text for row in learned for text in (row.message, row.asked)), writer_rows=len(learned)
-        )
+        texts = (text for row in learned for text in (row.message, row.asked))
+        enter("writer", WRITER, texts, writer_rows=len(learned))
 
 
 if __name__ == "__main__":

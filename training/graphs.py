@@ -30,15 +30,12 @@ from hoptrail.models.reader import PIECE_HEADS, WHOLE_HEADS
 from training.manifest import PACKAGE
 from training.sizes import MINILM, BertSizes
 
-OPERATORS = 20
-"""The version of the set of operators: the first with Gelu;"""
-FORMAT = 9
-"""that of the file format which belongs to it."""
+OPERATORS, FORMAT = 20, 9
+"""The version of the set of operators, the first with Gelu, and that of the file format which belongs to it."""
 MICROSOFT = "com.microsoft"
 """The domain of operators that onnxruntime adds."""
 
-Axes = Sequence[str | int]
-"""A shape. Axes of any length have a name."""
+Axes = Sequence[str | int]  # a shape. Axes of any length have a name.
 
 BATCH: dict[str, tuple[int, Axes]] = {
     "pieces": (TensorProto.INT64, ("texts", "length")),
@@ -91,9 +88,8 @@ class Graph:
 
     def layer(self, hidden: str, present: str, name: str) -> str:
         """The vectors after a layer; `present` is the mask as whole numbers."""
-        attended = self.linear(
-            self._attend(hidden, present, f"{name}.attention.self"), f"{name}.attention.output.dense"
-        )
+        mixed = self._attend(hidden, present, f"{name}.attention.self")
+        attended = self.linear(mixed, f"{name}.attention.output.dense")
         hidden = self._norm(self.node("Add", hidden, attended), f"{name}.attention.output")
         widened = self.node("Gelu", self.linear(hidden, f"{name}.intermediate.dense"))  # by the error function
         return self._norm(self.node("Add", hidden, self.linear(widened, f"{name}.output.dense")), f"{name}.output")
@@ -128,24 +124,19 @@ class Graph:
         return self.node("Reshape", self.node("Gather", hidden, self.constant(0), axis=1), self.constant(0, -1))
 
     def _norm(self, tensor: str, name: str) -> str:
-        parts = f"{name}.LayerNorm.weight", f"{name}.LayerNorm.bias"
+        parts = (f"{name}.LayerNorm.weight", f"{name}.LayerNorm.bias")
         return self.node("LayerNormalization", tensor, *parts, axis=-1, epsilon=self.sizes.epsilon)
 
     def model(self, inputs: Mapping[str, tuple[int, Axes]], outputs: Mapping[str, tuple[str, Axes]]) -> onnx.ModelProto:
         """The graph with inputs by their names, a number type and a shape each, and outputs, a tensor and a shape each."""
         for name, (tensor, _) in outputs.items():
-            made = next(node for node in self._nodes if node.output[0] == tensor)
-            made.output[0] = name
-        graph = helper.make_graph(
-            self._nodes,
-            "graph",
-            [helper.make_tensor_value_info(name, number, shape) for name, (number, shape) in inputs.items()],
-            [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, (_, shape) in outputs.items()],
-            [
-                *(numpy_helper.from_array(values, name) for name, values in self._constants.items()),
-                *(_weight(name, self.weights[name]) for name in self._used),
-            ],
-        )
+            next(node for node in self._nodes if node.output[0] == tensor).output[0] = name
+        describe = helper.make_tensor_value_info
+        given = [describe(name, number, shape) for name, (number, shape) in inputs.items()]
+        made = [describe(name, TensorProto.FLOAT, shape) for name, (_, shape) in outputs.items()]
+        known = [numpy_helper.from_array(values, name) for name, values in self._constants.items()]
+        known += [_weight(name, self.weights[name]) for name in self._used]
+        graph = helper.make_graph(self._nodes, "graph", given, made, known)
         sets = [helper.make_opsetid("", OPERATORS), helper.make_opsetid(MICROSOFT, 1)]
         return helper.make_model(graph, ir_version=FORMAT, opset_imports=sets)
 
@@ -185,13 +176,10 @@ def reader_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     graph = Graph(weights, sizes)
     hidden = graph.trunk(*PARTS)[-1]
     first = graph.first(hidden)
-    outputs: dict[str, tuple[str, Axes]] = {
-        **{
-            name: (graph.linear(hidden, name), ("texts", "length", len(weights[f"{name}.bias"])))
-            for name in PIECE_HEADS
-        },
-        **{name: (graph.linear(first, name), ("texts", len(weights[f"{name}.bias"]))) for name in WHOLE_HEADS},
-    }
+    outputs: dict[str, tuple[str, Axes]] = {}
+    for name in (*PIECE_HEADS, *WHOLE_HEADS):
+        tensor, axes = (hidden, ("texts", "length")) if name in PIECE_HEADS else (first, ("texts",))
+        outputs[name] = graph.linear(tensor, name), (*axes, len(weights[f"{name}.bias"]))
     return graph.model(PARTS, outputs)
 
 
@@ -202,12 +190,12 @@ def question_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     first, present = graph.first(hidden), graph.node("Cast", "mask", to=TensorProto.INT32)
     upper = graph.node("Concat", third, second, hidden, axis=-1)
     timed = graph.layer(graph.linear(upper, "times.narrow"), present, "times.layer")
+    columns, whole_columns = (
+        sum(heads.values()) for heads in (question_tagger.PIECE_HEADS, question_tagger.WHOLE_HEADS)
+    )
     outputs: dict[str, tuple[str, Axes]] = {
-        "pieces_tagged": (
-            graph.linear(hidden, "pieces"),
-            ("texts", "length", sum(question_tagger.PIECE_HEADS.values())),
-        ),
-        "whole_tagged": (graph.linear(first, "whole"), ("texts", sum(question_tagger.WHOLE_HEADS.values()))),
+        "pieces_tagged": (graph.linear(hidden, "pieces"), ("texts", "length", columns)),
+        "whole_tagged": (graph.linear(first, "whole"), ("texts", whole_columns)),
         "when_tagged": (graph.linear(timed, "times.when"), ("texts", "length", 3)),
         "relation_tagged": (graph.linear(graph.first(timed), "times.relation"), ("texts", len(TimeRelation))),
     }
@@ -222,35 +210,31 @@ def states_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
 
 def probe_graph() -> onnx.ModelProto:
     """A product of unsigned with signed numbers of eight bits, shapes (4, 64) and (64, 32)."""
-    graph = helper.make_graph(
-        [helper.make_node("MatMulInteger", ["left", "right"], ["products"])],
-        "graph",
-        [
-            helper.make_tensor_value_info("left", TensorProto.UINT8, [4, 64]),
-            helper.make_tensor_value_info("right", TensorProto.INT8, [64, 32]),
-        ],
-        [helper.make_tensor_value_info("products", TensorProto.INT32, [4, 32])],
-    )
+    describe = helper.make_tensor_value_info
+    given = [describe("left", TensorProto.UINT8, [4, 64]), describe("right", TensorProto.INT8, [64, 32])]
+    products = [describe("products", TensorProto.INT32, [4, 32])]
+    node = helper.make_node("MatMulInteger", ["left", "right"], ["products"])
+    graph = helper.make_graph([node], "graph", given, products)
     return helper.make_model(graph, ir_version=FORMAT, opset_imports=[helper.make_opsetid("", OPERATORS)])
 
 
 def shipped_graphs() -> dict[str, onnx.ModelProto]:
     """The graphs that ship by the names of their files."""
     encoder = dict(read_weights(packaged_folder() / WEIGHTS))
-    own = read_reader_weights(PACKAGE)
-    asking = read_reader_weights(PACKAGE, QUESTIONS)
-    writing = read_reader_weights(PACKAGE, WRITER)
+    makers = {
+        "encoder": (encoder_graph, encoder),
+        "questions": (question_graph, read_reader_weights(PACKAGE, QUESTIONS)),
+        "states": (states_graph, read_reader_weights(PACKAGE, WRITER)),
+        "reader": (reader_graph, read_reader_weights(PACKAGE)),
+    }
     graphs = {"eight-bit-product.onnx": probe_graph()}
     for kind in (SIGNED, UNSIGNED):
-        graphs[f"encoder-{kind}.onnx"] = encoder_graph(encoder | in_eight_bits(encoder, kind), MINILM)
-        graphs[f"questions-{kind}.onnx"] = question_graph(encoder | asking | in_eight_bits(asking, kind), MINILM)
-        graphs[f"states-{kind}.onnx"] = states_graph(encoder | writing | in_eight_bits(writing, kind), MINILM)
-        graphs[f"reader-{kind}.onnx"] = reader_graph(encoder | own | in_eight_bits(own, kind), MINILM)
+        for name, (make, own) in makers.items():
+            graphs[f"{name}-{kind}.onnx"] = make(encoder | own | in_eight_bits(own, kind), MINILM)
     return graphs
 
 
 def main(folder: Path = GRAPHS) -> None:
-    """Write the files."""
     folder.mkdir(exist_ok=True)
     for name, model in shipped_graphs().items():
         (folder / name).write_bytes(model.SerializeToString(deterministic=True))

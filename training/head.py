@@ -33,10 +33,7 @@ from training.sizes import COLUMNS, MINILM
 from training.sources import read_lines
 
 HEADS = Path(__file__).parent / "heads"
-_LONGEST = 112
-"""Word pieces of a text."""
-_TOGETHER = 32
-"""Rows of a step."""
+_LONGEST, _TOGETHER = 112, 32  # word pieces of a text, rows of a step
 
 
 def states_of(rows: Sequence[Mapping[str, Any]], reader: Reader) -> Tensor:

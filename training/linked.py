@@ -22,12 +22,9 @@ _NAME = re.compile(r"(?<=[a-z,] )[A-Z][\w.-]*\w(?: (?:(?:of|the|de|van) )?[A-Z][
 _PERSONS = ("the person who", "the one who", "the man who", "the woman who", "whoever")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _LONGEST_STATEMENT = 240  # characters
-
-_REAL = 0.6
-"""Probability that a name is described by a sentence, if there is one; otherwise by a table row."""
-_ROWS = 0.3
-"""Probability that the second text is a table."""
-_OTHER_STATEMENT, _OTHER_TEXT = 0.2, 0.2
+_REAL = 0.6  # probability that a name is described by a sentence, if there is one; otherwise by a table row
+_ROWS = 0.3  # probability that the second text is a table
+_OTHER_STATEMENT, _OTHER_TEXT = 0.2, 0.2  # that the statement, or the text, is another's
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,6 @@ class Named:
 
     @property
     def name(self) -> str:
-        """The name as written in the question."""
         return self.example.question[self.start : self.end]
 
     def asked_of(self, phrase: str) -> str:
@@ -60,9 +56,8 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Descriptions by name, and questions that can take a description; in those of `bridged`, the name is described.
-
-    `names` are the described names in order.
+    """Descriptions by name, and questions that can take a description; in those of `bridged`, the name is described. `names` are
+    the described names in order.
     """
 
     described: Mapping[str, tuple[Description, ...]]
@@ -72,8 +67,7 @@ class Links:
 
 
 def links_of(examples: Iterable[Example]) -> Links:
-    """The names and questions that can be linked."""
-    described: dict[str, list[Description]] = defaultdict(list)
+    described = defaultdict[str, list[Description]](list)
     named: list[Named] = []
     for example in examples:
         if found := _describe(example):
@@ -91,16 +85,15 @@ def linked(links: Links, kinds: Kinds, distractors: Distractors, draw: random.Ra
     described = draw.choice(known) if known and draw.random() < _REAL else described_by_row(linked.name, kinds, draw)
     question = linked.asked_of(_worded(described.phrase, draw))
     example = replace(linked.example, source="made.linked", question=question, before=described.statement)
+    unanswered = replace(example, answered=False, start=0, end=0, helps=False)
     fate = draw.random()
     if fate < _OTHER_STATEMENT:
         other = draw.choice(links.described[draw.choice(links.names)]).statement
         if linked.name not in other:
-            return replace(example, before=other, answered=False, start=0, end=0, helps=None)
+            return replace(unanswered, before=other, helps=None)
     elif fate < _OTHER_STATEMENT + _OTHER_TEXT:
         near = distractors.near(linked.example)[:3]
-        return replace(
-            example, text=draw.choice(near or distractors.texts), answered=False, start=0, end=0, helps=False
-        )
+        return replace(unanswered, text=draw.choice(near or distractors.texts))
     return example
 
 
@@ -128,8 +121,8 @@ def described_by_row(name: str, kinds: Kinds, draw: random.Random) -> Descriptio
     else:
         value = made.value(header, kinds, draw)
         cells = [(key_header, name), (header, value), (other, made.value(other, kinds, draw))]
-        kind, asked = key_header.lower(), header.lower()
-        phrase = draw.choice((f"the {kind} whose {asked} is {value}", f"the {kind} with the {asked} {value}"))
+        form = draw.choice(("the {} whose {} is {}", "the {} with the {} {}"))
+        phrase = form.format(key_header.lower(), header.lower(), value)
     line = "; ".join(f"{one}: {value}" for one, value in cells)
     return Description(name, phrase, f"{draw.choice(kinds.names)}\n{line}" if draw.random() < 0.5 else line)
 

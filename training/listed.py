@@ -29,7 +29,6 @@ Stretch = tuple[UnitStatement, ...]
 
 
 def listed(seed: int) -> Iterator[QuestionExample]:
-    """All examples."""
     draw = random.Random(seed)
     for world in worlds():
         if world.name not in HELD_OUT:
@@ -74,13 +73,10 @@ def _of_world(world: Path, draw: random.Random) -> Iterator[QuestionExample]:
             continue
         words = content_stems(asked.question)
         order = sorted(range(len(found)), key=lambda at: -len(words & stems[at]))
-        near = [
-            found[at]
-            for at in order[: 4 * _NEAR]
-            if not asked.answer or asked.answer.lower() not in text_of(found[at])[0].lower()
-        ]
+        texts = [text_of(found[at])[0] for at in order[: 4 * _NEAR]]
+        near = [text for text in texts if not asked.answer or asked.answer.lower() not in text.lower()]
         if near:
-            yield QuestionExample(asked.question, text=text_of(draw.choice(near[:_NEAR]))[0], items=())
+            yield QuestionExample(asked.question, text=draw.choice(near[:_NEAR]), items=())
 
 
 def _answered(question: str, answer: str, stretch: Sequence[UnitStatement], at: int) -> QuestionExample | None:

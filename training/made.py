@@ -22,10 +22,8 @@ from training.examples import Example, answered_at
 from training.sources import MultiHop
 
 _LONGER_WORD = re.compile(r"\w{3,}")
-_COMMON = 0.02
-"""Words in more than this share of the texts are ignored."""
-
-_TRIED = 12
+_COMMON = 0.02  # words in more than this share of the texts are ignored
+_TRIED = 12  # texts that share most with a question
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +35,8 @@ class Distractors:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Distractors:
-        """The texts without repeats."""
         once = list(dict.fromkeys(texts))
-        places: dict[str, list[int]] = defaultdict(list)
+        places = defaultdict[str, list[int]](list)
         for place, text in enumerate(once):
             for word in sorted(words_of(text)):
                 places[word].append(place)
@@ -48,24 +45,23 @@ class Distractors:
 
     def near(self, example: Example) -> list[str]:
         """Texts that share the most with the question, best first, without its own text and those that name its answer."""
-        shared: dict[int, float] = defaultdict(float)
+        shared = defaultdict[int, float](float)
         for word in sorted(words_of(example.question)):
             found = self.places.get(word, ())
             weight = math.log(len(self.texts) / max(1, len(found)))
             for place in found:
                 shared[place] += weight
-        best = sorted(shared, key=lambda place: (-shared[place], place))[:_TRIED]
-        return [self.texts[place] for place in best if not _answers(self.texts[place], example)]
+        best = [self.texts[place] for place in sorted(shared, key=lambda place: (-shared[place], place))[:_TRIED]]
+        answer = example.answer.lower()
+        return [
+            text
+            for text in best
+            if text != example.text and (example.verdict is not None or answer not in text.lower())
+        ]
 
 
 def words_of(text: str) -> set[str]:
-    """The words of three letters and more, in lower case."""
     return set(_LONGER_WORD.findall(text.lower()))
-
-
-def _answers(text: str, example: Example) -> bool:
-    own = text == example.text
-    return own or (example.verdict is None and example.answer.lower() in text.lower())
 
 
 _ASKED_KIND = re.compile(r"(?:what|which) (\w{3,}) (?:was|is|are|were|did|does|do|has|had|can|will) ", re.IGNORECASE)
@@ -88,19 +84,13 @@ _COLUMNS: Mapping[str, Cell] = {
     "Status": lambda draw: draw.choice(("open", "closed", "planned", "late", "done", "cancelled", "waiting")),
 }
 _ASKING = (
-    "What is the {header} of {key}?",
-    "What {header} does {key} have?",
-    "{key} {header}",
-    "{header} of {key}?",
-    "{key} >> {header}",
-    "What is {key}'s {header}?",
-)
+    "What is the {header} of {key}?|What {header} does {key} have?|{key} {header}|{header} of {key}?|{key} >> {header}|"
+    "What is {key}'s {header}?"
+).split("|")
 _ASKING_BACK = (
-    "Which {name} has the {header} {value}?",
-    "What {name} has {value} as its {header}?",
-    "What is the {name} whose {header} is {value}?",
-    "What is the {name} with the {header} {value}?",
-)
+    "Which {name} has the {header} {value}?|What {name} has {value} as its {header}?|"
+    "What is the {name} whose {header} is {value}?|What is the {name} with the {header} {value}?"
+).split("|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,24 +152,21 @@ def _beside(cells: Mapping[str, str], kinds: Kinds, draw: random.Random) -> dict
     """Another row of the same table. It repeats no value, so that only one row answers."""
     key_header, *headers = cells
     values = {header: value(header, kinds, draw) for header in headers}
-    return {key_header: draw.choice(kinds.names)} | {
-        header: one for header, one in values.items() if one != cells[header]
-    }
+    others = {header: one for header, one in values.items() if one != cells[header]}
+    return {key_header: draw.choice(kinds.names)} | others
 
 
 def headers(kinds: Kinds, count: int, draw: random.Random) -> list[str]:
-    """Headers of this many other, different columns."""
+    """Headers of so many different columns beside that of names."""
     headers = [kind.capitalize() for kind in draw.sample(sorted(kinds.values), min(count, len(kinds.values)))]
     return draw.sample(headers + draw.sample(list(_COLUMNS), count), count)
 
 
 def key_header(draw: random.Random) -> str:
-    """The header of a column of names."""
     return draw.choice(_KEYS)
 
 
 def value(header: str, kinds: Kinds, draw: random.Random) -> str:
-    """A value of a column."""
     return _COLUMNS[header](draw) if header in _COLUMNS else draw.choice(kinds.values[header.lower()])
 
 
@@ -206,24 +193,12 @@ _LIFE = re.compile(
 )
 _WORD = r"(?:[A-Z]\.|[A-Z][\w'’-]+)"
 _NAME = rf"{_WORD}(?: (?:{_WORD}|de|van|von|da|di|la|le|du|der))*"
-_MADE_BY = re.compile(
-    rf"\b(?P<verb>directed|written|produced|composed|founded|published|designed|built|painted|edited|recorded|created) by "
-    rf"(?P<who>{_NAME})"
-)
 _MAKERS = {
-    "directed": "director",
-    "written": "writer",
-    "produced": "producer",
-    "composed": "composer",
-    "founded": "founder",
-    "published": "publisher",
-    "designed": "designer",
-    "built": "builder",
-    "painted": "painter",
-    "edited": "editor",
-    "recorded": "performer",
-    "created": "creator",
-}
+    "directed": "director", "written": "writer", "produced": "producer", "composed": "composer", "founded": "founder",
+    "published": "publisher", "designed": "designer", "built": "builder", "painted": "painter", "edited": "editor",
+    "recorded": "performer", "created": "creator",
+}  # fmt: skip
+_MADE_BY = re.compile(rf"\b(?P<verb>{'|'.join(_MAKERS)}) by (?P<who>{_NAME})")
 _PAST = {"written": "wrote"}
 _BORN = ("When was {} born?", "What is the date of birth of {}?", "{} date of birth", "In what year was {} born?")
 _DIED = ("When did {} die?", "What is the date of death of {}?", "{} date of death", "In what year did {} die?")
@@ -243,12 +218,9 @@ class Fact:
 
 
 def facts(data: MultiHop) -> Iterator[Fact]:
-    """The facts of a set's passages."""
     for identifier, passage in data.passages.items():
-        title = _BARE.sub("", str(passage["title"]))
-        shown = data.shown(identifier)
-        at = len(shown) - len(str(passage["text"]))
-        text = str(passage["text"])
+        title, text, shown = _BARE.sub("", str(passage["title"])), str(passage["text"]), data.shown(identifier)
+        at = len(shown) - len(text)
         if life := _LIFE.match(text):
             yield Fact(title, shown, at + life.start("born"), at + life.end("born"), _BORN)
             if life["died"]:

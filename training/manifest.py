@@ -63,6 +63,9 @@ class Manifest(BaseModel):
     licence: str
     sources: tuple[Source, ...]
 
+    def write(self, folder: Path) -> None:
+        (folder / MANIFEST).write_text(self.model_dump_json(indent=1) + "\n", "utf-8")
+
 
 def digest_of_file(path: Path) -> str:
     """The SHA-256 of a file in hexadecimal."""
@@ -84,7 +87,6 @@ def in_eight_bits(tensors: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArr
 
 
 def shipped_manifest() -> Manifest:
-    """The manifest of the weights that ship."""
     return Manifest.model_validate_json((PACKAGE / MANIFEST).read_text("utf-8"))
 
 
@@ -101,5 +103,4 @@ def enter(part: str, file_name: str, learned: Iterable[str], **counts: int) -> N
     Trained(np.union1d(known, trained_on(learned).fingerprints)).write(PACKAGE / TRAINED)
     digests = {f"{part}_sha256": PACKAGE / file_name, "trained_sha256": PACKAGE / TRAINED}
     update = {name: digest_of_file(path) for name, path in digests.items()} | counts
-    manifest = shipped_manifest().model_copy(update=update)
-    (PACKAGE / MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", "utf-8")
+    shipped_manifest().model_copy(update=update).write(PACKAGE)

@@ -10,26 +10,17 @@ from dataclasses import dataclass
 
 from training.examples import Example, answered_at
 
-_VERBS = (
-    ("limit", ("limits", "restrict", "cap")),
-    ("set", ("sets", "choose", "define")),
-    ("print", ("prints", "show", "display")),
-    ("skip", ("skips", "leave out", "ignore")),
-    ("store", ("stores", "save", "keep")),
-    ("verify", ("verifies", "check", "test")),
-    ("delete", ("deletes", "remove", "get rid of")),
-    ("disable", ("disables", "turn off", "switch off")),
-    ("enable", ("enables", "turn on", "allow")),
-    ("compress", ("compresses", "pack", "shrink")),
-    ("encrypt", ("encrypts", "protect", "cipher")),
-    ("read", ("reads", "load", "take in")),
-    ("write", ("writes", "put out", "log")),
-    ("copy", ("copies", "duplicate", "mirror")),
-    ("list", ("lists", "enumerate", "see all")),
-    ("update", ("updates", "refresh", "renew")),
-    ("restart", ("restarts", "start again", "reload")),
-    ("rename", ("renames", "give another name to", "change the name of")),
-)
+_VERBS = [
+    verb.split(",")
+    for verb in (
+        "limit,limits,restrict,cap|set,sets,choose,define|print,prints,show,display|skip,skips,leave out,ignore|"
+        "store,stores,save,keep|verify,verifies,check,test|delete,deletes,remove,get rid of|disable,disables,turn off,switch off|"
+        "enable,enables,turn on,allow|compress,compresses,pack,shrink|encrypt,encrypts,protect,cipher|read,reads,load,take in|"
+        "write,writes,put out,log|copy,copies,duplicate,mirror|list,lists,enumerate,see all|update,updates,refresh,renew|"
+        "restart,restarts,start again,reload|rename,renames,give another name to,change the name of"
+    ).split("|")
+]
+"""Each with its form for a thing, and other words for it."""
 _OBJECTS = (
     ("the number of parallel connections", "how many connections are open at once", "connections"),
     ("the size of the cache", "how big the cache gets", "cache-size"),
@@ -66,10 +57,7 @@ _OBJECTS = (
     ("the index of the archive", "the archive's index", "index"),
     ("empty directories", "folders with nothing in them", "empty"),
 )
-_WHEN = (
-    *[""] * 4,
-    *(" at startup", " during a restore", " before each run", " for every user", " when the disk is full"),
-)
+_WHEN = "|||| at startup| during a restore| before each run| for every user| when the disk is full".split("|")
 _TOOLS = ("backup", "sync", "netd", "mailer", "pack", "mirror", "watch", "render", "vault", "queue", "clean", "build")
 _VALUES = (
     "5", "10", "64 MiB", "30 seconds", "no", "yes", "auto", "16", "1 hour", "0.5", "never", "UTF-8", "4096", "weekly",
@@ -81,38 +69,21 @@ _KINDS = {"option": "option", "flag": "option", "environment variable": "variabl
 _KINDS |= {"setting": "directive", "directive": "directive", "command": "command", "configuration option": "directive"}
 
 _NAMED_BY = (
-    "Which {kind} {does} {what}?",
-    "What {kind} {does} {what}?",
-    "{kind} to {do} {what}",
-    "how do i {do} {what}",
-    "How can I {do} {what} with {tool}?",
-    "Which {kind} makes {tool} {do} {what}?",
-    "What is the name of the {kind} to {do} {what}?",
+    "Which {kind} {does} {what}?|What {kind} {does} {what}?|{kind} to {do} {what}|how do i {do} {what}|"
+    "How can I {do} {what} with {tool}?|Which {kind} makes {tool} {do} {what}?|What is the name of the {kind} to {do} {what}?"
+).split("|")
+_DOES = ["What does {name} do?", "What is {name} for?", "what does the {kind} {name} do", "{name} meaning"]
+_DEFAULTS = "What is the default of {name}?|{name} default|default value of {name}|What is {name} by default?".split(
+    "|"
 )
-_DOES = ("What does {name} do?", "What is {name} for?", "what does the {kind} {name} do", "{name} meaning")
-_DEFAULTS = (
-    "What is the default of {name}?",
-    "{name} default",
-    "default value of {name}",
-    "What is {name} by default?",
-)
-_SINCE = (
-    "Since which version is there {name}?",
-    "In which version of {tool} was {name} added?",
-    "{name} since version",
+_SINCE = "Since which version is there {name}?|In which version of {tool} was {name} added?|{name} since version".split(
+    "|"
 )
 _LINES = (
-    "{name}\n{Does} {what}{when}.",
-    "{name}: {does} {what}{when}.",
-    "{name}  {Do} {what}{when}.",
-    "Use {name} to {do} {what}{when}.",
-    "With {name}, {tool} {does} {what}{when}.",
-    "If {name} is given, {tool} {does} {what}{when}.",
-    "To {do} {what}{when}, give {name}.",
-    "Name: {name}; Description: {does} {what}{when}",
-    "The {kind} {name} {does} {what}{when}.",
-)
-
+    "{name}\n{Does} {what}{when}.|{name}: {does} {what}{when}.|{name}  {Do} {what}{when}.|Use {name} to {do} {what}{when}.|"
+    "With {name}, {tool} {does} {what}{when}.|If {name} is given, {tool} {does} {what}{when}.|To {do} {what}{when}, give {name}.|"
+    "Name: {name}; Description: {does} {what}{when}|The {kind} {name} {does} {what}{when}."
+).split("|")
 
 Place = tuple[int, int]
 
@@ -167,7 +138,7 @@ def manual(draw: random.Random) -> Example:
 def _entries(count: int, tool: str, draw: random.Random) -> list[_Entry]:
     found: list[_Entry] = []
     for said, asked, word in draw.sample(_OBJECTS, count):
-        do, (does, *others) = draw.choice(_VERBS)
+        do, does, *others = draw.choice(_VERBS)
         kind = draw.choice(list(_KINDS))
         parts = [draw.choice(_WORDS), word] if draw.random() < 0.6 else [word, draw.choice(_WORDS)]
         name = _name(_KINDS[kind], "-".join(parts if draw.random() < 0.8 else [*parts[:1], draw.choice(_WORDS)]), tool)
@@ -222,7 +193,7 @@ def _asked(entry: _Entry, block: _Block, tool: str, draw: random.Random) -> tupl
 
 
 def _third(verb: str) -> str:
-    """`turn off` as `turns off`."""
+    """`turns off` for `turn off`."""
     first, _, rest = verb.partition(" ")
     ending = "es" if first.endswith(("ch", "sh", "s")) else "s"
     first = f"{first[:-1]}ies" if first.endswith("y") and first[-2] not in "aeiou" else f"{first}{ending}"

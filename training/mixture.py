@@ -6,7 +6,7 @@ A round depends only on the seed and its number, so that an interrupted run cont
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -24,33 +24,15 @@ from training.manuals import manual
 from training.statements import Choice
 from training.written import written
 
-ROUND = 1000
-"""Number of examples in a round."""
-
+ROUND = 1000  # examples
 SHARES: Mapping[str, float] = {
-    "alone": 0.246,
-    "pairs": 0.2,
-    "paths": 0.13,
-    "worlds": 0.06,
-    "written": 0.1,
-    "reading": 0.05,
-    "sentences": 0.012,
-    "steps": 0.018,
-    "whole": 0.009,
-    "after": 0.05,
-    "yes_no": 0.021,
-    "helps": 0.006,
-    "rows": 0.006,
-    "linked": 0.06,
-    "manuals": 0.003,
-    "stated": 0.006,
-    "unanswerable": 0.015,
-    "without_answer": 0.008,
-}
+    "alone": 0.246, "pairs": 0.2, "paths": 0.13,
+    "worlds": 0.06, "written": 0.1, "reading": 0.05, "sentences": 0.012, "steps": 0.018, "whole": 0.009, "after": 0.05,
+    "yes_no": 0.021, "helps": 0.006,
+    "rows": 0.006, "linked": 0.06, "manuals": 0.003, "stated": 0.006, "unanswerable": 0.015, "without_answer": 0.008,
+}  # fmt: skip
 """Proportions of a round, by pool. The first three are made group by group, the pools after `helps` derived from the others."""
-
-GROUP = 4
-"""Examples of a pair, or of a question with its statements, that a round takes."""
+GROUP = 4  # examples of a pair, or of a question with its statements, that a round takes
 
 EVALUATED = ("2wiki", "2wiki_context", "hotpotqa", "musique", "multihoprag", "strategyqa")
 """The evaluation sets, whose passages are excluded from training."""
@@ -112,38 +94,35 @@ class Pools:
 
 def read_pools(data: Path, seed: int, choices: Sequence[Choice]) -> Pools:
     """All training examples from the folder with the training sets, and those made of `choices`."""
-    read: dict[str, list[Example]] = {
-        pool: [] for pool in ("worlds", "written", "reading", "sentences", "steps", "whole", "after", "yes_no", "helps")
-    }
+    pools = ("worlds", "written", "reading", "sentences", "steps", "whole", "after", "yes_no", "helps")
+    read: dict[str, list[Example]] = {pool: [] for pool in pools}
     read["worlds"] += worlds.learned()
     read["written"] += written()
     for pool, example in sources.spans(data / READING):
         read[pool].append(example)
     read["yes_no"] += sources.judgements(data / READING)
-    names: list[str] = []
-    known: list[Fact] = []
+    names, known = list[str](), list[Fact]()
     held_out = {fingerprint(passage["text"]) for name in EVALUATED for passage in sources.corpus_of(data / name)}
     for folder in MULTI_HOP:
         multi_hop = sources.read_multi_hop(data / folder, held_out)
         read["steps"] += sources.steps(multi_hop)
         read["helps"] += sources.helping(multi_hop)
         read["after"] += sources.after_others(multi_hop)
-        whole = list(sources.whole_questions(multi_hop))
-        read["whole"] += (example for example in whole if example.verdict is None)
-        read["yes_no"] += (example for example in whole if example.verdict is not None)
+        for example in sources.whole_questions(multi_hop):
+            read["whole" if example.verdict is None else "yes_no"].append(example)
         names += (str(passage["title"]) for passage in multi_hop.passages.values())
         known += facts(multi_hop)
     for pool, examples in read.items():
         random.Random(f"{seed}:{pool}").shuffle(examples)
     training, validation = (
-        {pool: _split(examples, kept=kept) for pool, examples in read.items()} for kept in (False, True)
+        {
+            pool: [example for example in examples if is_kept_for_validation(example.text) == kept]
+            for pool, examples in read.items()
+        }
+        for kept in (False, True)
     )
     kinds = made.kinds_of(chain(training["reading"], training["sentences"]), names)
     texts = [example.text for pool in ("reading", "sentences", "yes_no", "helps") for example in training[pool]]
     links = links_of(chain(training["reading"], training["sentences"]))
     chosen = random.Random(f"{seed}:choices").sample(choices, len(choices))
     return Pools(training, validation, kinds, Distractors.of(texts), known, links, chosen, seed)
-
-
-def _split(examples: Iterable[Example], *, kept: bool) -> list[Example]:
-    return [example for example in examples if is_kept_for_validation(example.text) == kept]

@@ -35,10 +35,8 @@ class Sequences:
 
     starts: Tensor
     longest: int
-    owner: Tensor
-    """Of each word piece, its sequence."""
-    places: Tensor
-    """Of each word piece, its place in its sequence."""
+    owner: Tensor  # of each word piece, its sequence
+    places: Tensor  # of each word piece, its place in its sequence
 
     @classmethod
     def of(cls, starts: Tensor, longest: int, pieces: int) -> Sequences:
@@ -73,18 +71,12 @@ class Layer(nn.Module):
         width = sizes.width
         self.drop = nn.Dropout(dropped)
         self.heads = sizes.heads
-        self.attention = nn.ModuleDict(
-            {
-                "self": nn.ModuleDict({name: nn.Linear(width, width) for name in ("query", "key", "value")}),
-                "output": nn.ModuleDict(
-                    {"dense": nn.Linear(width, width), "LayerNorm": nn.LayerNorm(width, sizes.epsilon)}
-                ),
-            }
-        )
+        inner = nn.ModuleDict({name: nn.Linear(width, width) for name in ("query", "key", "value")})
+        outer = nn.ModuleDict({"dense": nn.Linear(width, width), "LayerNorm": nn.LayerNorm(width, sizes.epsilon)})
+        self.attention = nn.ModuleDict({"self": inner, "output": outer})
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(width, 4 * width)})
-        self.output = nn.ModuleDict(
-            {"dense": nn.Linear(4 * width, width), "LayerNorm": nn.LayerNorm(width, sizes.epsilon)}
-        )
+        output = {"dense": nn.Linear(4 * width, width), "LayerNorm": nn.LayerNorm(width, sizes.epsilon)}
+        self.output = nn.ModuleDict(output)
 
     def forward(self, hidden: Tensor, sequences: Sequences) -> Tensor:
         """Hidden states after this layer, shape (pieces, width) as before."""
@@ -155,10 +147,8 @@ def loss_of(reader: Reader, step: Step, device: torch.device) -> Tensor:
     count, pieces = len(step.start), len(step.allowed)
     owner, first = sequences.owner[:pieces], sequences.starts[:count]
     span = heads["span"][:pieces].masked_fill(~given["allowed"][:, None], -1e4)
-    loss = sum(
-        weight * judging(heads[name][:count], given["judged"][:, at]).sum()
-        for at, (name, weight) in enumerate(JUDGED.items())
-    )
+    labels = zip(JUDGED.items(), given["judged"].T, strict=True)
+    loss = sum(weight * judging(heads[name][:count], own).sum() for (name, weight), own in labels)
     for column, name in enumerate(("start", "end")):
         right = span[first + given[name].clamp(min=0), column]
         unlikely = (_totals(span[:, column], owner, count) - right) * (given[name] != UNTAUGHT)

@@ -46,11 +46,9 @@ _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
 class Wins(Enum):
     """Which value decides a comparison, in the order of the head's columns."""
 
-    LESS = 0
-    """The smaller number, or the earlier date."""
+    LESS = 0  # the smaller number, or the earlier date
     MORE = 1
-    SAME = 2
-    """Whether both are the same is asked."""
+    SAME = 2  # whether both are the same is asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,45 +87,40 @@ def unmarked(text: str) -> tuple[str, tuple[Extent, ...]]:
 
 
 def examples(data: Path = DATA, seed: int = 5) -> list[QuestionExample]:
-    """All training examples."""
     rng = random.Random(seed)
-    messages, plans = rows_of(FOLDER / "messages.jsonl"), rows_of(FOLDER / "plans.jsonl")
+    messages, plans = (list(read_lines(FOLDER / name)) for name in ("messages.jsonl", "plans.jsonl"))
     hashed = [row for one in plans if rng.random() < 0.25 and (row := _with_number(one, rng))]
-    kinds = [_alone(row["question"], row["kind"], 0.3) for row in rows_of(FOLDER / "kinds.jsonl")]
+    kinds = [_alone(row["question"], row["kind"], 0.3) for row in read_lines(FOLDER / "kinds.jsonl")]
     found = [example for row in messages for example in of_message(row)]
-    found += map(of_follow_up, rows_of(FOLDER / "follow-ups.jsonl"))
+    found += map(of_follow_up, read_lines(FOLDER / "follow-ups.jsonl"))
     found += [example for row in (*plans, *hashed) for example in of_plan(row)]
     found += [example for row in public_plans(data) for example in of_plan(row, _PUBLIC)]
-    found += _nested_deeper(plans, rng)
-    found += [example for row in rows_of(FOLDER / "lists.jsonl") for example in of_list(row)]
-    found += [example for row in rows_of(FOLDER / "comparisons.jsonl") for example in of_comparison(row)]
-    found += timed()
+    found += [*_nested_deeper(plans, rng), *_in_texts(FOLDER)]
     whole = [one.message for one in kinds if 12 < len(one.message) < 110 and one.message.endswith("?")]
     return [*found, *kinds, *_rewrapped(messages, whole, rng), *_joined(whole, rng)]
 
 
-def timed() -> list[QuestionExample]:
+def timed(folder: Path = FOLDER) -> list[QuestionExample]:
     """Questions with and without words for a time."""
-    return [*map(of_time, rows_of(FOLDER / "times.jsonl"))]
+    return [*map(of_time, read_lines(folder / "times.jsonl"))]
 
 
 def judged() -> list[QuestionExample]:
     """The rows that are kept for judging."""
-    found = [example for row in rows_of(JUDGED / "messages.jsonl") for example in of_message(row)]
-    found += map(of_follow_up, rows_of(JUDGED / "follow-ups.jsonl"))
-    found += [example for row in rows_of(JUDGED / "plans.jsonl") for example in of_plan(row)]
-    found += [example for row in rows_of(JUDGED / "lists.jsonl") for example in of_list(row)]
-    found += [example for row in rows_of(JUDGED / "comparisons.jsonl") for example in of_comparison(row)]
-    return [*found, *map(of_time, rows_of(JUDGED / "times.jsonl"))]
+    found = [example for row in read_lines(JUDGED / "messages.jsonl") for example in of_message(row)]
+    found += map(of_follow_up, read_lines(JUDGED / "follow-ups.jsonl"))
+    found += [example for row in read_lines(JUDGED / "plans.jsonl") for example in of_plan(row)]
+    return [*found, *_in_texts(JUDGED)]
 
 
-def rows_of(path: Path) -> list[dict[str, Any]]:
-    """The rows of a file."""
-    return list(read_lines(path))
+def _in_texts(folder: Path) -> Iterator[QuestionExample]:
+    """The examples of answers in pieces of documents, and of times."""
+    for name, of in (("lists", of_list), ("comparisons", of_comparison)):
+        yield from (example for row in read_lines(folder / f"{name}.jsonl") for example in of(row))
+    yield from timed(folder)
 
 
 def of_message(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
-    """A message, and its questions alone."""
     text, places = unmarked(row["message"])
     kinds = row.get("kinds", ())
     wants = WantedReply.QUESTION if places else WantedReply[row.get("reply", "other").upper()]
@@ -143,9 +136,8 @@ def of_follow_up(row: Mapping[str, Any]) -> QuestionExample:
     at = message.lower().find(said.lower()) if said else -1
     if at < 0:
         return QuestionExample(message, reply=WantedReply.QUESTION if said else None, weight=_PARTS)
-    end = at + len(said)
-    while message[end : end + 1] == "?":
-        end += 1
+    rest = message[at + len(said) :]
+    end = len(message) - len(rest.lstrip("?"))
     return QuestionExample(message, asked=((at, end),), reply=WantedReply.QUESTION, weight=_PARTS)
 
 
@@ -162,31 +154,31 @@ def of_plan(row: Mapping[str, Any], weight: float = _OWN) -> Iterator[QuestionEx
 
 
 def of_list(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
-    """The question and the piece of a document, as `hoptrail.language.offline.listing` writes it; the question alone."""
-    above = " > ".join(part for part in (row["title"], row["headings"]) if part)
-    lines = [line.replace(" | ", "; ") for line in row["lines"]]
-    text, starts = listed_text(above, lines)
-    places = []
-    for item, line in zip(row["items"], row["line"], strict=True):
-        start = starts[line] + lines[line].index(item.replace(" | ", "; "))
-        places.append((start, start + len(item)))
+    """The question and the piece of a document with the items marked; the question alone."""
+    text, places = _piece(row, "items")
     yield QuestionExample(row["question"], text=text, items=tuple(sorted(places)), weight=_OWN)
     yield _alone(row["question"], "list", _PARTS if len(places) > 1 else _PARTS / 2)
 
 
 def of_comparison(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
-    """The question and the piece of a document, with the values that decide marked; the question alone."""
+    """The question and the piece of a document with the values that decide marked; the question alone."""
     question, sides = unmarked(row["question"])
-    lines = [line.replace(" | ", "; ") for line in row["lines"]]
-    text, starts = listed_text(" > ".join(part for part in (row["title"], row["headings"]) if part), lines)
-    places = []
-    for value, line in zip(row["values"], row["line"], strict=True):
-        if value is not None:
-            start = starts[line] + lines[line].index(value.replace(" | ", "; "))
-            places.append((start, start + len(value)))
+    text, places = _piece(row, "values")
     wins = Wins[row["wins"].upper()]
     yield QuestionExample(question, text=text, items=tuple(sorted(set(places))), wins=wins, weight=_OWN)
     yield QuestionExample(question, asked=((0, len(question)),), form=QuestionForm.COMPARE, sides=sides, weight=_PARTS)
+
+
+def _piece(row: Mapping[str, Any], marked: str) -> tuple[str, list[Extent]]:
+    """The piece of a document, as `hoptrail.language.offline.stretches` writes it, and the places of what is marked in it."""
+    lines = [line.replace(" | ", "; ") for line in row["lines"]]
+    text, starts = listed_text(" > ".join(part for part in (row["title"], row["headings"]) if part), lines)
+    places = []
+    for said, line in zip(row[marked], row["line"], strict=True):
+        if said is not None:
+            start = starts[line] + lines[line].index(said.replace(" | ", "; "))
+            places.append((start, start + len(said)))
+    return text, places
 
 
 def of_time(row: Mapping[str, Any]) -> QuestionExample:
@@ -328,13 +320,9 @@ def _two_sides(question: str, one: str, other: str) -> dict[str, Any] | None:
     places = sorted(place for side in own if side and (place := aligned(question, side)))
     if len(places) != 2 or places[0][1] > places[1][0]:
         return None
-    return {"question": _marked_sides(question, places), "how": "compare"}
-
-
-def _marked_sides(question: str, places: Sequence[Extent]) -> str:
     (first, ends), (starts, last) = places
     middle = f"{{{{{question[first:ends]}}}}}{question[ends:starts]}{{{{{question[starts:last]}}}}}"
-    return f"{question[:first]}{middle}{question[last:]}"
+    return {"question": f"{question[:first]}{middle}{question[last:]}", "how": "compare"}
 
 
 def _of_training_sets(data: Path) -> Iterator[dict[str, Any]]:
@@ -345,13 +333,10 @@ def _of_training_sets(data: Path) -> Iterator[dict[str, Any]]:
             if not first or line["type"] in {"comparison", "bridge_comparison"}:
                 continue
             step = " of ".join(reversed(first.split(" >> "))) if " >> " in first else _BARE.sub("", first.strip(" ?"))
-            place = aligned(line["question"], step)
-            if (
-                place
-                and line["question"][: place[0]].strip()
-                and re.match(r"(?:the|an?)\b|[A-Z]", line["question"][place[0] :])
-            ):
-                yield _nested(line["question"], place)
+            question = line["question"]
+            place = aligned(question, step)
+            if place and question[: place[0]].strip() and re.match(r"(?:the|an?)\b|[A-Z]", question[place[0] :]):
+                yield _nested(question, place)
             plain = [part["question"] for part in line["decomposition"] if not re.search("#|>>", part["question"])]
             yield from ({"question": question, "how": "single"} for question in plain if len(question) > 15)
 

@@ -46,12 +46,9 @@ from training.sizes import MINILM
 from training.sources import DATA
 
 _CLS, _SEP = 101, 102
-_BUDGET, _SORTED = 1024, 512
-"""Word pieces of a step, and examples that are sorted by length together."""
+_BUDGET, _SORTED = 1024, 512  # word pieces of a step, and examples that are sorted by length together
 _DROPPED = 0.1
 UNTAUGHT = -100
-
-
 TAGS = ("asked", "items", "sides", "when")
 """The heads that tag every piece of a text."""
 
@@ -111,22 +108,16 @@ def taught(example: QuestionExample, tokenizer: Tokenizer) -> Taught:
         ids += [*encoded.ids[:most], _SEP]
     own = len(offsets[0]) + 2
     segments = [0] * own + [1] * (len(ids) - own)
-    judgements = {
-        "kind": example.kind,
-        "form": None if example.form is None else example.form.value,
-        "reply": None if example.reply is None else example.reply.value,
-        "wins": None if example.wins is None else example.wins.value,
-        "relation": None if example.relation is None else example.relation.value,
-    }
-    whole = {name: column for name, column in judgements.items() if column is not None}
+    judged = {name: getattr(example, name) for name in ("form", "reply", "wins", "relation")}
+    whole = {"kind": example.kind} if example.kind is not None else {}
+    whole |= {name: label.value for name, label in judged.items() if label is not None}
     tagged = zip(TAGS, (0, -1, 0, 0), (example.asked, example.items, example.sides, example.when), strict=True)
     tags = {name: _tags(offsets[at], places, starts[at], len(ids)) for name, at, places in tagged if places is not None}
-    places: dict[str, Extent | None] = {}
+    inner: Extent | None = None
     if example.form is not None:
         is_chain = example.form is QuestionForm.CHAIN and example.inner
-        places["inner"] = _pieces(offsets[0], example.inner, 1) if is_chain and example.inner else (0, 0)
-    known = {name: place for name, place in places.items() if place}
-    return Taught(ids, segments, example.weight, whole, tags, known)
+        inner = _pieces(offsets[0], example.inner, 1) if is_chain and example.inner else (0, 0)
+    return Taught(ids, segments, example.weight, whole, tags, {"inner": inner} if inner else {})
 
 
 def _tags(offsets: Sequence[Extent], places: Sequence[Extent], first: int, length: int) -> list[int]:

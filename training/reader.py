@@ -69,8 +69,6 @@ class Progress:
 
 @dataclass(slots=True)
 class Run:
-    """A reader in training."""
-
     reader: Reader
     optimiser: torch.optim.Optimizer
     device: torch.device
@@ -95,9 +93,8 @@ class Run:
 
     def save(self, path: Path) -> None:
         """The state needed to continue, without the word embeddings, which are the encoder's."""
-        weights = {name: values for name, values in self.reader.state_dict().items() if name != WORDS}
         state = {
-            "reader": weights,
+            "reader": {name: values for name, values in self.reader.state_dict().items() if name != WORDS},
             "optimiser": self.optimiser.state_dict(),
             "progress": asdict(self.progress),
             "settings": asdict(self.settings),
@@ -119,16 +116,11 @@ def has_bfloat16(device: torch.device) -> bool:
     return device.type == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
 
 
-def new_reader(dropped: float = 0.0) -> Reader:
-    """A reader with the encoder's trunk and untrained heads."""
-    return Reader(MINILM, read_weights(packaged_folder() / WEIGHTS), dropped)
-
-
 def start_run(settings: Settings) -> Run:
-    """A new run."""
+    """A new run of a reader with the encoder's trunk and untrained heads."""
     torch.manual_seed(settings.seed)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    reader = new_reader(settings.dropped).to(device)
+    reader = Reader(MINILM, read_weights(packaged_folder() / WEIGHTS), settings.dropped).to(device)
     learned = [values for values in reader.parameters() if values.requires_grad]
     decayed = {"params": [values for values in learned if values.ndim > 1], "weight_decay": settings.decay}
     others = {"params": [values for values in learned if values.ndim == 1], "weight_decay": 0.0}
@@ -164,13 +156,10 @@ def main() -> None:
     arguments.add_argument("--data", type=Path, default=DATA)
     arguments.add_argument("--minutes", type=float, default=240.0)
     arguments.add_argument("--cool-minutes", type=float, default=45.0)
-    arguments.add_argument("--rate", type=float, default=Settings().rate)
-    arguments.add_argument("--budget", type=int, default=Settings().budget)
-    arguments.add_argument("--longest", type=int, default=Settings().longest)
-    arguments.add_argument("--seed", type=int, default=0)
-    arguments.add_argument(
-        "--workers", type=int, default=0, help="processes that prepare steps; 0: the training itself"
-    )
+    for name in ("rate", "budget", "longest", "seed"):
+        default = getattr(Settings(), name)
+        arguments.add_argument(f"--{name}", type=type(default), default=default)
+    arguments.add_argument("--workers", type=int, default=0, help="processes that prepare steps; 0: the training's own")
     arguments.add_argument("--threads", type=int, default=0, help="0: one per core")
     options = arguments.parse_args()
     if options.threads:

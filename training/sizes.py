@@ -15,8 +15,7 @@ class BertSizes:
     epsilon: float = 1e-12
 
 
-MINILM = BertSizes(layers=6, heads=12, width=384)
-"""That of the encoder and of the reader."""
+MINILM = BertSizes(layers=6, heads=12, width=384)  # that of the encoder and of the reader
 
 COLUMNS = {"span": 2, "verdict": 3}
 """Those of the heads that have more than one."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,6 @@ def read_multi_hop(folder: Path, held_out: Set[int] = frozenset()) -> MultiHop:
 
 
 def corpus_of(folder: Path) -> Iterator[Any]:
-    """The passages of a set."""
     return read_lines(first_file(folder, CORPUS_FILES))
 
 
@@ -68,19 +68,16 @@ def spans(folder: Path) -> Iterator[tuple[str, Example]]:
     """Questions with answers in their text, with the pool each belongs to."""
     for line in read_lines(folder / "spans.jsonl.gz"):
         pool = "sentences" if line["source"].startswith(_ONE_SENTENCE) else "reading"
-        end = line["start"] + len(line["answer"])
-        question = line["question"].strip()
-        yield pool, answered_at(line["source"], question, line["text"], line["start"], end)
+        place = line["start"], line["start"] + len(line["answer"])
+        yield pool, answered_at(line["source"], line["question"].strip(), line["text"], *place)
 
 
 def judgements(folder: Path) -> Iterator[Example]:
-    """Claims and yes/no questions with the text that settles them."""
     for line in read_lines(folder / "yes_no.jsonl.gz"):
-        if "claim" in line:
-            verdict = Verdict.YES if line["supported"] else Verdict.NO
-            yield Example(line["source"], line["claim"], line["text"], verdict=verdict, helps=True)
-        else:
-            yield Example(line["source"], line["question"], line["text"], verdict=VERDICTS[line["answer"]], helps=True)
+        asked, verdict = line.get("claim"), Verdict.YES if line.get("supported") else Verdict.NO
+        if asked is None:
+            asked, verdict = line["question"], VERDICTS[line["answer"]]
+        yield Example(line["source"], asked, line["text"], verdict=verdict, helps=True)
 
 
 def steps(data: MultiHop) -> Iterator[Example]:
@@ -117,7 +114,7 @@ def _first_found(data: MultiHop, question: str, answer: str, passages: list[str]
 
 def find_answer(text: str, answer: str) -> tuple[int, int] | None:
     """The first position of the answer as whole words, ignoring case."""
-    found = re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE) if answer else None
+    found = answer and re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE)
     return found.span() if found else None
 
 
@@ -128,14 +125,10 @@ def whole_questions(data: MultiHop) -> Iterator[Example]:
         if len(text) > _WHOLE:
             continue
         answer = line["answers"][0]
-        if (verdict := _verdict(answer)) is not None:
+        if (verdict := VERDICTS.get(answer.lower())) is not None:
             yield Example(f"{data.name}.whole", line["question"], text, verdict=verdict, helps=True)
         elif found := find_answer(text, answer):
             yield answered_at(f"{data.name}.whole", line["question"], text, *found)
-
-
-def _verdict(answer: str) -> Verdict | None:
-    return VERDICTS.get(answer.lower())
 
 
 def _gold_parts(line: Mapping[str, Any], data: MultiHop) -> Iterator[str]:
@@ -152,22 +145,24 @@ def helping(data: MultiHop) -> Iterator[Example]:
     The position of the answer is taught by `steps`.
     """
     for line in data.questions:
-        before = ""
-        others = [
-            passage for passage in line["candidates"] if passage in data.passages and passage not in line["supporting"]
-        ]
+        before, others = "", _others(line, data)
         for number, passage in enumerate(line["supporting"]):
-            yield _judged(data, line["question"], passage, before, helps=True)
-            for other in others[2 * number : 2 * number + 2]:
-                yield _judged(data, line["question"], other, before, helps=False)
+            judged = [(passage, True), *((other, False) for other in others[2 * number : 2 * number + 2])]
+            for one, helps in judged:
+                yield Example(f"{data.name}.helps", line["question"], data.shown(one), before=before, helps=helps)
             before = f"{before}\n{data.shown(passage)}".strip()
+
+
+def _others(line: Mapping[str, Any], data: MultiHop) -> list[str]:
+    """The passages of a question's context that it does not need."""
+    return [one for one in line["candidates"] if one in data.passages and one not in line["supporting"]]
 
 
 def after_others(data: MultiHop) -> Iterator[Example]:
     """Whole questions with a passage that names the answer and one that does not, after the other gold statements."""
     for line in data.questions:
         answer, parts = line["answers"][0], list(_gold_parts(line, data))
-        if _verdict(answer) is not None or len(parts) < 2:
+        if answer.lower() in VERDICTS or len(parts) < 2:
             continue
         answers = [step["answer"] or "" for step in line["decomposition"]]
         parts = [_naming(part, answers) if len(part) > _STATEMENT else part for part in parts]
@@ -178,12 +173,9 @@ def after_others(data: MultiHop) -> Iterator[Example]:
         before = "\n".join(part for number, part in enumerate(parts) if number != at)
         start, end = find_answer(shown[at], answer) or (0, 0)
         yield replace(answered_at(f"{data.name}.after", line["question"], shown[at], start, end), before=before)
-        others = (passage for passage in line["candidates"] if passage not in line["supporting"])
-        for other in (passage for passage in others if passage in data.passages):
-            if not find_answer(data.shown(other), answer):
-                text = data.shown(other)
-                yield Example(f"{data.name}.after", line["question"], text, before=before, answered=False, helps=False)
-                break
+        others = (data.shown(passage) for passage in _others(line, data))
+        for text in islice((other for other in others if not find_answer(other, answer)), 1):
+            yield Example(f"{data.name}.after", line["question"], text, before=before, answered=False, helps=False)
 
 
 def _naming(part: str, answers: list[str]) -> str:
@@ -192,7 +184,3 @@ def _naming(part: str, answers: list[str]) -> str:
     sentences = re.split(r"(?<=[.!?]) +", text)
     chosen = [one for one in sentences if any(find_answer(one, answer) for answer in answers)]
     return under_title(title, " ".join(chosen or sentences[:2])[:_STATEMENT])
-
-
-def _judged(data: MultiHop, question: str, passage: str, before: str, *, helps: bool) -> Example:
-    return Example(f"{data.name}.helps", question, data.shown(passage), before=before, helps=helps)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from hoptrail import Kind
+from hoptrail.execution.executor import batched
 from hoptrail.language.closeness import distinct_statements, under_headings
 from hoptrail.models.encoder import Encoder, FloatMatrix
 from hoptrail.text.sentences import sentence_spans
@@ -26,8 +27,7 @@ from training.examples import VERDICTS, Example, Verdict
 from training.sources import DATA, spans
 from training.written import LEAST_SHARE, Question, indexed, questions_of
 
-CLOSEST = 20
-"""The most other statements of a question."""
+CLOSEST = 20  # the most other statements of a question
 HELD_OUT = ("letters-and-law", "tools-and-standards")
 """Folders of `training/written` that show how well statements are ranked, and from which ranking is not learned."""
 _OTHERS = 6  # drawn of a question's statements
@@ -84,11 +84,10 @@ class Closeness:
 
     def orders(self, questions: Sequence[str]) -> Iterator[list[int]]:
         """For each question, the places of the texts, the closest first."""
+        count = len(self.stems)
         for question, vector in zip(questions, _encoded(questions, self._encoder), strict=True):
-            count = len(self.stems)
-            weights = {
-                stem: math.log(1 + (count + 1) / (1 + self._said[stem])) for stem in sorted(content_stems(question))
-            }
+            stems = sorted(content_stems(question))
+            weights = {stem: math.log(1 + (count + 1) / (1 + self._said[stem])) for stem in stems}
             total = sum(weights.values()) or 1.0
             shares = [sum(weights[stem] for stem in weights.keys() & stems) / total for stems in self.stems]
             yield np.argsort(-(np.array(shares) + _MEANING * (self._vectors @ vector)), kind="stable").tolist()
@@ -109,18 +108,17 @@ def choices_of(world: Path) -> Iterator[Choice]:
     alone = [content_stems(said.alone) for said in statements]
     shown = [under_headings(said) for said in statements]
     for asked, order in zip(questions, closeness.orders([one.question for one in questions]), strict=True):
-        place_of_quote = None if asked.kind == "none" else settling(asked, statements, files.get(asked.file))
-        if place_of_quote is None and asked.kind != "none":
+        own = None if asked.kind == "none" else settling(asked, statements, files.get(asked.file))
+        if own is None and asked.kind != "none":
             continue
-        answer = asked.answer.lower() if asked.kind == "span" else ""
+        answer = asked.answer if asked.kind == "span" else ""
         others = [
             shown[place]
             for place in order[: 2 * CLOSEST]
-            if not (answer and answer in shown[place].lower())
-            and not (place_of_quote is not None and _is_alike(alone[place_of_quote], alone[place]))
+            if not (answer and answer.lower() in shown[place].lower())
+            and not (own is not None and _is_alike(alone[own], alone[place]))
         ]
-        settled = None if place_of_quote is None else shown[place_of_quote]
-        answer = "" if settled is None or asked.kind != "span" else asked.answer
+        settled = None if own is None else shown[own]
         yield Choice(asked.question, settled, tuple(others[:CLOSEST]), answer, VERDICTS.get(asked.kind))
 
 
@@ -142,14 +140,14 @@ def _is_alike(settling: frozenset[str], other: frozenset[str]) -> bool:
 
 def choices_in_paragraphs(encoder: Encoder, seed: int, data: Path = DATA) -> Iterator[Choice]:
     """The choices of `reading_train`, among the sentences of `_PARAGRAPHS` paragraphs at a time."""
-    by_text: dict[str, list[Example]] = {}
+    by_text = defaultdict[str, list[Example]](list)
     for pool, example in spans(data / "reading_train"):
         if pool == "reading":
-            by_text.setdefault(example.text, []).append(example)
+            by_text[example.text].append(example)
     texts = list(by_text)
     random.Random(seed).shuffle(texts)
-    for at in range(0, len(texts), _PARAGRAPHS):
-        yield from _among({text: by_text[text] for text in texts[at : at + _PARAGRAPHS]}, encoder)
+    for part in batched(texts, _PARAGRAPHS):
+        yield from _among({text: by_text[text] for text in part}, encoder)
 
 
 def _among(asked: Mapping[str, Sequence[Example]], encoder: Encoder) -> Iterator[Choice]:

@@ -24,8 +24,7 @@ from training.written import worlds
 _WRITTEN = 0.68  # share of the questions about `training/written` among those whose statements are ranked
 _PATHS = 0.3  # share of questions about made pairs of statements among those
 _UNSETTLED = 0.25  # share of these without the pair that answers
-_PIECES_A_QUESTION = 600
-"""A step has one question with statements for so many word pieces of examples."""
+_PIECES_A_QUESTION = 600  # word pieces of examples for which a step has one question with statements
 _LONGEST_STATEMENT = 72  # word pieces
 _SOURCE = "choices"
 

@@ -15,24 +15,74 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hoptrail import Index, Unit
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems
+from hoptrail.types import Block
 from training.examples import VERDICTS, Example, answered_at
-from training.pages import Page, Part, page_of
 from training.sources import read_lines
 
 FOLDER = Path(__file__).parent / "written"
 SOURCE = "written"
-NEIGHBOURS = 2
-_FOUND = 10
+NEIGHBOURS = 2  # texts that do not answer
+_FOUND = 10  # units looked at
 _LONGEST = 20_000  # characters of a page
-LEAST_SHARE = 0.6
-"""Of the words of a quote or of its statement, whichever has fewer, that the other contains."""
+LEAST_SHARE = 0.6  # of the words of a quote or of its statement, whichever has fewer, that the other contains
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A statement and its offsets in a page."""
+
+    start: int
+    end: int
+    said: UnitStatement
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A unit's text for reading: title and headings, then a line for each statement, a row as `header: value`. `headers` are the
+    offsets of the headers of its rows.
+    """
+
+    unit: Unit
+    text: str
+    parts: tuple[Part, ...]
+    headers: tuple[tuple[int, int], ...]
+
+
+def page_of(unit: Unit) -> Page:
+    """The page of a unit, at most `_LONGEST` characters."""
+    lines = [unit.title] if unit.title else []
+    at = len(unit.title) + 1 if unit.title else 0
+    parts: list[Part] = []
+    headers: list[tuple[int, int]] = []
+    above: tuple[str, ...] = ()
+    for said in statements_of(unit):
+        heading = " > ".join(part for part in said.path if part != unit.title)
+        if said.path != above and heading:
+            lines.append(heading)
+            at += len(heading) + 1
+        above, line = said.path, said.alone
+        if at + len(line) > _LONGEST:
+            break
+        parts.append(Part(at, at + len(line), said))
+        headers += ((at + start, at + end) for start, end in _headers(said.block, line))
+        lines.append(line)
+        at += len(line) + 1
+    return Page(unit, "\n".join(lines), tuple(parts), tuple(headers))
+
+
+def _headers(block: Block | None, line: str) -> Iterator[tuple[int, int]]:
+    """The offsets of a table row's headers in its line."""
+    at = 0
+    for cell in block.cells if block is not None else ():
+        if cell.header and (found := line.find(f"{cell.header}: ", at)) >= 0:
+            at = found + len(cell.header) + 1
+            yield found, at
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One row of `questions.jsonl`."""
-
     question: str
     kind: str
     answer: str
@@ -46,7 +96,6 @@ def worlds(folder: Path = FOLDER) -> list[Path]:
 
 
 def questions_of(world: Path) -> list[Question]:
-    """The questions about one folder of documents."""
     return [Question(**row) for row in read_lines(world / "questions.jsonl")]
 
 
@@ -83,7 +132,7 @@ def _examples(asked: Question, index: Index, files: Mapping[str, str]) -> Iterat
     ]
     empty = Example(SOURCE, asked.question, "", verdict=VERDICTS.get(asked.kind))
     for unit in others[:NEIGHBOURS]:
-        yield empty.unanswered_by(page_of(unit, _LONGEST).text, SOURCE)
+        yield empty.unanswered_by(page_of(unit).text, SOURCE)
 
 
 def _placed(asked: Question, units: list[Unit]) -> tuple[Page, Part] | None:
@@ -91,7 +140,7 @@ def _placed(asked: Question, units: list[Unit]) -> tuple[Page, Part] | None:
     quoted = content_stems(asked.quote)
     best, most = None, 0
     for unit in units:
-        page = page_of(unit, _LONGEST)
+        page = page_of(unit)
         for part in page.parts:
             stems = content_stems(part.said.alone)
             shared = len(quoted & stems)

@@ -58,14 +58,8 @@ def fused(job: SearchJob, retrievers: Sequence[Any]) -> Any:
     from llama_index.core.llms.mock import MockLLM
     from llama_index.core.retrievers import QueryFusionRetriever
 
-    return QueryFusionRetriever(
-        list(retrievers),
-        llm=MockLLM(),
-        mode="reciprocal_rerank",
-        similarity_top_k=job.limit,
-        num_queries=1,
-        use_async=False,
-    )
+    how = {"mode": "reciprocal_rerank", "similarity_top_k": job.limit, "num_queries": 1, "use_async": False}
+    return QueryFusionRetriever(list(retrievers), llm=MockLLM(), **how)
 
 
 def systems(job: SearchJob) -> Iterator[Searched]:

@@ -49,8 +49,6 @@ class ServingJob:
 
 
 class Asked(BaseModel):
-    """The body of a request."""
-
     question: str
     recipe: str = ""
     limit: int = 10
@@ -136,9 +134,8 @@ def txtai_own(job: ServingJob) -> str:
     """The name of txtai's own application, configured to serve an index that is built here."""
     folder, config = Path(job.work, "txtai-own"), Path(job.work, "txtai.yml")
     txtai_index(job, folder, content=True).close()
-    config.write_text(
-        json.dumps({"path": str(folder), "writable": False, "embeddings": {"path": job.model}}), encoding="utf-8"
-    )
+    content = {"path": str(folder), "writable": False, "embeddings": {"path": job.model}}
+    config.write_text(json.dumps(content), encoding="utf-8")
     os.environ["CONFIG"] = str(config)
     return "txtai.api:app"
 

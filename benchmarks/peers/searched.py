@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-Search = Callable[[str], Sequence[int]]
-"""Maps a question to positions of texts, best first."""
+Search = Callable[[str], Sequence[int]]  # maps a question to positions of texts, best first
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -88,21 +88,20 @@ class Pieces:
         return SearchJob(texts, questions, DEEPEST_CUTOFF, str(folder / "vectors.npy"))
 
     def row(self, searched: Searched) -> Row:
-        judged = []
-        for question, positions in zip(self.dataset.questions, searched.found, strict=True):
-            ranked = tuple(dict.fromkeys(name for position in positions for name in self.ids[position]))
-            judged.append((ranked, question.supporting))
         return Row(
-            self.dataset.name,
-            searched.system,
-            searched.version,
+            *(self.dataset.name, searched.system, searched.version),
             None if searched.system.startswith(OURS) else searched.build_seconds,
-            *common.in_hundredths(summarise_retrieval(judged)),
-            median(searched.milliseconds),
-            common.percentile(searched.milliseconds, 0.95),
+            *self.scores(searched.found),
+            *(median(searched.milliseconds), common.percentile(searched.milliseconds, 0.95)),
             median(searched.cpu_milliseconds),
             common.origin_of_data(self.dataset.name),
         )
+
+    def scores(self, found: Iterable[Iterable[int]]) -> tuple[dict[str, float], dict[int, dict[str, float]]]:
+        """See `in_hundredths`; of each question the positions that were found."""
+        ranked = (tuple(dict.fromkeys(name for row in rows for name in self.ids[row])) for rows in found)
+        gold = (question.supporting for question in self.dataset.questions)
+        return common.in_hundredths(summarise_retrieval(list(zip(ranked, gold, strict=True))))
 
 
 def open_pieces(name: str, work: Path) -> Pieces:
@@ -124,20 +123,26 @@ def ours(pieces: Pieces, recipes: Sequence[str], job: SearchJob) -> Iterator[Sea
         yield search_all(f"{OURS} {name}", OURS, partial(build, name), job)
 
 
+def interpreters(peers: Mapping[str, str], environments: Path) -> Iterator[tuple[str, Path]]:
+    """The peers that have their environments, with the interpreters of these."""
+    for peer, environment in peers.items():
+        python = environments.absolute() / environment / "bin" / "python"
+        if python.exists():
+            yield peer, python
+        else:
+            print(f"{peer} is left out: there is no environment {environment} in {environments}", file=sys.stderr)
+
+
 def peers(job: SearchJob, environments: Path, folder: Path) -> Iterator[Searched]:
     """The results of all peers, each in its environment."""
     given, made = folder / "job.json", folder / "found.json"
     job.write(given)
-    for module, environment in PEERS.items():
-        python = environments.absolute() / environment / "bin" / "python"
-        if not python.exists():
-            print(f"{module} is left out: there is no environment {environment} in {environments}", file=sys.stderr)
-            continue
+    for module, python in interpreters(PEERS, environments):
         ended = common.try_measured([python, "-m", f"benchmarks.peers.{module}", given, made])
         if isinstance(ended, common.Failed):
             print(f"{module} is left out: {ended.why}", file=sys.stderr)
-            continue
-        yield from read_searched(made)
+        else:
+            yield from read_searched(made)
 
 
 def measure(name: str, recipes: Sequence[str], work: Path, environments: Path) -> Iterator[Row]:
@@ -160,17 +165,13 @@ def main() -> None:
         work = options.work or Path(temporary)
         names, recipes = options.data.split(","), options.recipes.split(",")
         rows = [row for name in names for row in measure(name, recipes, work, options.environments)]
-    common.print_table(
-        ("data", "system", "version", "seconds to build", *MEASURES, "p50 ms", "p95 ms", "p50 CPU ms"),
-        [
-            (
-                *(row.data, row.system, row.version, "on disk" if row.build_seconds is None else row.build_seconds),
-                *(f"{row.scores[name]:.1f}" for name in MEASURES),
-                *(row.p50, row.p95, row.cpu),
-            )
-            for row in rows
-        ],
-    )
+    lines = []
+    for row in rows:
+        built = "on disk" if row.build_seconds is None else row.build_seconds
+        scores = (f"{row.scores[name]:.1f}" for name in MEASURES)
+        lines.append((row.data, row.system, row.version, built, *scores, row.p50, row.p95, row.cpu))
+    header = ("data", "system", "version", "seconds to build", *MEASURES, "p50 ms", "p95 ms", "p50 CPU ms")
+    common.print_table(header, lines)
     common.write_results(options.out, rows)
 
 

@@ -32,12 +32,11 @@ import httpx
 import numpy as np
 from benchmarks import common
 from benchmarks.peers.search_server import ServingJob
-from benchmarks.peers.searching import OURS, Pieces
-from benchmarks.serving import served, speed
+from benchmarks.peers.searching import OURS, Pieces, interpreters
+from benchmarks.serving import client_of, served, speed
 
 from hoptrail import Index
 from hoptrail.evaluation.datasets import load_dataset
-from hoptrail.evaluation.retrieval_measures import summarise_retrieval
 from hoptrail.index.contract import found_json
 from hoptrail.models.local import packaged_folder
 from hoptrail.types import Hit
@@ -117,17 +116,12 @@ def ours(index: Path, pieces: Pieces, stack: ExitStack) -> Iterator[Server]:
 
 @contextmanager
 def peer(system: str, python: Path, job: Path, pieces: Pieces) -> Iterator[Server]:
-    """One peer, once it answers."""
     package = PACKAGES.get(system, system)
     said: list[str | Path] = [python, "-c", f"from importlib.metadata import version; print(version('{package}'))"]
     installed = subprocess.run(said, capture_output=True, text=True, check=True).stdout.strip()
     port = common.free_port()
     command: list[str | Path] = [python, "-m", "benchmarks.peers.search_server", system, job, str(port)]
-    limits = httpx.Limits(max_connections=max(CLIENTS))
-    with (
-        common.answering(command, port) as process,
-        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=300, limits=limits) as client,
-    ):
+    with common.answering(command, port) as process, client_of(port) as client:
         if system == "txtai-own":
 
             def ask(question: str) -> httpx.Response:
@@ -139,14 +133,9 @@ def peer(system: str, python: Path, job: Path, pieces: Pieces) -> Iterator[Serve
 
 
 def peers(pieces: Pieces, environments: Path, folder: Path, stack: ExitStack) -> Iterator[Server]:
-    """All peers that have an environment."""
     given = folder / "job.json"
     job_of(pieces, folder).write(given)
-    for system, environment in PEERS.items():
-        python = environments.absolute() / environment / "bin" / "python"
-        if not python.exists():
-            print(f"{system} is left out: there is no environment {environment} in {environments}", file=sys.stderr)
-            continue
+    for system, python in interpreters(PEERS, environments):
         yield stack.enter_context(peer(system, python, given, pieces))
 
 
@@ -159,13 +148,9 @@ def job_of(pieces: Pieces, folder: Path) -> ServingJob:
 
 def answered(server: Server, pieces: Pieces) -> tuple[float, float]:
     """Recall of the served hits over all questions, and the mean size of a reply; also warms the server up."""
-    judged, sizes = [], []
-    for question in pieces.dataset.questions:
-        reply = server.ask(question.question).raise_for_status()
-        ranked = (name for row in server.rows(reply.json()) for name in pieces.ids[row])
-        judged.append((tuple(dict.fromkeys(ranked)), question.supporting))
-        sizes.append(len(reply.content))
-    return common.in_hundredths(summarise_retrieval(judged))[0][f"recall@{LIMIT}"], mean(sizes)
+    replies = [server.ask(question.question).raise_for_status() for question in pieces.dataset.questions]
+    scores, _ = pieces.scores(server.rows(reply.json()) for reply in replies)
+    return scores[f"recall@{LIMIT}"], mean(len(reply.content) for reply in replies)
 
 
 def cpu_milliseconds(process: int) -> float:
@@ -224,19 +209,9 @@ def main() -> None:
         )
         for server in servers
     ]
+    figures = ("clients", "a second", "p50 ms", "p95 ms", "CPU ms", "driver's CPU ms")
     common.print_table(
-        (
-            "system",
-            "version",
-            "recall@10",
-            "bytes",
-            "clients",
-            "a second",
-            "p50 ms",
-            "p95 ms",
-            "CPU ms",
-            "driver's CPU ms",
-        ),
+        ("system", "version", "recall@10", "bytes", *figures),
         [(row.system, row.version, f"{row.recall:.1f}", row.size, *astuple(one)) for row in rows for one in row.speeds],
     )
     common.write_results(options.out, rows)

@@ -160,17 +160,13 @@ def _supported_part(task: Extract, reply: ExtractReply, extraction: Extraction) 
 
     None if it had facts and none remains.
     """
-    facts = [
-        FactReply(
-            text=fact.text,
-            entities=list(fact.entities),
-            sentence=noted.sentence,
-            triple=[fact.triple.subject, fact.triple.relation, fact.triple.object] if fact.triple else [],
-        )
-        for noted, fact in zip(grounded_facts(task, reply), extraction.facts, strict=True)
-        if noted.sentence and (fact.source != task.unit.sources[0] or 1 in noted.sentence)
-        if fact.entities or not noted.entities
-    ]
+    facts = []
+    for noted, fact in zip(grounded_facts(task, reply), extraction.facts, strict=True):
+        named = noted.sentence and (fact.source != task.unit.sources[0] or 1 in noted.sentence)
+        if named and (fact.entities or not noted.entities):
+            triple = [fact.triple.subject, fact.triple.relation, fact.triple.object] if fact.triple else []
+            names = list(fact.entities)
+            facts.append(FactReply(text=fact.text, entities=names, sentence=noted.sentence, triple=triple))
     if not facts and any(fact.text.strip() for fact in reply.facts):
         return None
     types = {entity.name.casefold(): entity.type for entity in reversed(reply.entities)}

@@ -164,8 +164,6 @@ def _diagnosis(run: Run, question: Question, result: QuestionResult) -> Diagnosi
 
 
 class _TrailAnalysis:
-    """Compares one question's trail with its gold plan."""
-
     def __init__(self, question: Question, trail: TrailRecord) -> None:
         self._plan = gold_plan(question)
         self._trail = trail

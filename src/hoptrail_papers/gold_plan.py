@@ -94,17 +94,13 @@ def gold_plan(question: Question) -> GoldPlan:
     written = [step.question for step in question.decomposition]
     if not any(REFERENCE.search(text) for text in written):
         written = _with_references(question)
-    steps = tuple(
-        Goal(text, (step.answer,), frozenset({step.supporting}), _needs(text, position))
-        for position, (text, step) in enumerate(zip(written, question.decomposition, strict=True))
-        if step.answer and step.supporting
-    )
+    steps = []
+    for position, (text, step) in enumerate(zip(written, question.decomposition, strict=True)):
+        if step.answer and step.supporting:
+            needs = frozenset(int(number) - 1 for number in REFERENCE.findall(text) if 0 < int(number) <= position)
+            steps.append(Goal(text, (step.answer,), frozenset({step.supporting}), needs))
     is_usable = bool(steps) and len(steps) == len(written)
-    return GoldPlan(whole, steps if is_usable else (whole,))
-
-
-def _needs(text: str, position: int) -> frozenset[int]:
-    return frozenset(int(number) - 1 for number in REFERENCE.findall(text) if 0 < int(number) <= position)
+    return GoldPlan(whole, tuple(steps) if is_usable else (whole,))
 
 
 def _with_references(question: Question) -> list[str]:

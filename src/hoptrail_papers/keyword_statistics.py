@@ -23,8 +23,7 @@ from hoptrail.corpus.keywords import K1, B, keyword_words
 class KeywordStatistics:
     """BM25 statistics of numbered texts. Each word of each text takes 12 bytes, and as many again after the first query."""
 
-    words: Mapping[str, int]
-    """The column of each word."""
+    words: Mapping[str, int]  # the column of each word
     matrix: Any
     """The weight of each word in each text: a SciPy CSR matrix of shape (texts, words), columns in alphabetical order."""
 

@@ -29,8 +29,7 @@ from hoptrail.types.json_object import JsonObject
 MEASURES = frozenset({"accuracy", "str-em", "disambig-f1", "dr"})
 """In percent."""
 
-ShortAnswer = Callable[[str, str], str | None]
-"""Reads a text for a question."""
+ShortAnswer = Callable[[str, str], str | None]  # reads a text for a question
 
 
 def measured_answers(measure: str, data: Path, work: Path, report: Mapping[str, Any]) -> float | None:

@@ -34,8 +34,6 @@ class Need(StrEnum):
 
 
 class Status(StrEnum):
-    """The status of a cell."""
-
     REPRODUCED = "reproduced"
     DIFFERS = "differs"
     FOLLOWS = "follows from other published values"
@@ -100,8 +98,7 @@ class Table:
     command: str = "hoptrail evaluate DATA/{data} --recipes {recipe} --language chat --work WORK --out OUT"
 
 
-Place = tuple[str, str]
-"""A row and a column."""
+Place = tuple[str, str]  # a row and a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +169,11 @@ def cells_of(
     the data sets at hand.
     """
     values: dict[Place, Measured] = {}
+    named = dict.fromkeys(column.partition(" ")[0] for column in table.columns if " " in column)
+    data_sets = [name for name in named if name != AVERAGE]
     for row in table.row:
         values |= {(row.name, column): Measured(value) for column, value in zip(table.columns, row.values, strict=True)}
-        pools = zip(_data_sets(table), row.pools, strict=False)
+        pools = zip(data_sets, row.pools, strict=False)
         values |= {(row.name, f"{name} pool"): Measured(float(pool)) for name, pool in pools}
     return tuple(
         _cell(table, row, column, values, (found or {}).get((row.name, column)), data)
@@ -283,9 +282,3 @@ def derived(table: Table, row: str, values: Values) -> dict[Place, Measured]:
             average = mean([part.value for part in parts])
             known[row, column] = Measured(average, sum(part.n for part in parts), parts[0].encoder)
     return {place: made for place, made in known.items() if made is not values.get(place)}
-
-
-def _data_sets(table: Table) -> list[str]:
-    """The data sets of the columns in their order, without the average."""
-    named = dict.fromkeys(column.partition(" ")[0] for column in table.columns if " " in column)
-    return [data for data in named if data != AVERAGE]

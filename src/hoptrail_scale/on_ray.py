@@ -26,13 +26,9 @@ from hoptrail.execution.executor import Work
 
 A = TypeVar("A")
 B = TypeVar("B")
-
-RETRIES = 3
-"""How often Ray repeats a batch whose worker was lost."""
-AHEAD = 2
-"""Submitted batches per core: one running, one waiting."""
-_UNPACKED = 4
-"""Functions that a worker caches; several maps may run at once."""
+RETRIES = 3  # how often Ray repeats a batch whose worker was lost
+AHEAD = 2  # submitted batches per core: one running, one waiting
+_UNPACKED = 4  # functions that a worker caches; several maps may run at once
 
 
 class RayExecutor:
@@ -112,11 +108,9 @@ class RayExecutor:
     def _connect(self) -> None:
         # `local`, because without an address Ray would join whatever cluster the environment names.
         address = self._address or "local"
-        starting: dict[str, Any] = (
-            {"include_dashboard": False, "num_cpus": self._workers or None} if address == "local" else {}
-        )
+        own = {"include_dashboard": False, "num_cpus": self._workers or None} if address == "local" else {}
         try:
-            self._ray.init(address=address, log_to_driver=False, logging_level="ERROR", **starting)
+            self._ray.init(address=address, log_to_driver=False, logging_level="ERROR", **own)
         except Exception as error:  # Ray's errors have no common narrower base
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             where = f"reached at {address}" if self._address else "started on this machine"

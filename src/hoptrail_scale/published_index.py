@@ -17,8 +17,7 @@ from hoptrail_scale.publishing.objects import StoreAddress
 
 log = logging.getLogger("hoptrail.server")
 
-LOOK_SECONDS = 5.0
-"""Interval between checks for a newer publication."""
+LOOK_SECONDS = 5.0  # interval between checks for a newer publication
 
 
 def folder_of(address: StoreAddress) -> Path:

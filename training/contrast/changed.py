@@ -5,15 +5,14 @@ from __future__ import annotations
 import random
 import re
 from calendar import month_name
+from dataclasses import replace
 
 from training.contrast.words import FAMILY, FIRST, PLACES
 from training.examples import Example, answered_at
 from training.statements import Choice
 
 SOURCE = "alone"
-_CLOSE = 4
-"""A close statement is drawn among so many."""
-
+_CLOSE = 4  # a close statement is drawn among so many
 _MONTH = re.compile(rf"\b(?:{'|'.join(month_name[1:])})\b")
 _NUMBER = re.compile(r"\b\d+\b")
 _NAME = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z][a-z]+\b")
@@ -25,17 +24,15 @@ def alone(choice: Choice, draw: random.Random) -> list[Example]:
     if choice.settling is not None:
         made.append(_settled(choice, choice.settling))
         if (changed := _changed(choice.question, choice.settling, draw)) is not None:
-            made.append(made[0].asked_otherwise(changed).unanswered_by(choice.settling, SOURCE))
+            made.append(replace(made[0], question=changed).unanswered_by(choice.settling, SOURCE))
     empty = Example(SOURCE, choice.question, "", verdict=choice.verdict)
     close = draw.sample(choice.others[:_CLOSE], min(2, len(choice.others)))
     return [*made, *(empty.unanswered_by(text, SOURCE) for text in close)]
 
 
 def _settled(choice: Choice, text: str) -> Example:
-    if choice.verdict is not None:
+    if choice.verdict is not None or not choice.answer:
         return Example(SOURCE, choice.question, text, verdict=choice.verdict, helps=True)
-    if not choice.answer:
-        return Example(SOURCE, choice.question, text, helps=True)
     start = text.rindex(choice.answer)  # title and headings come first, and may name it too
     return answered_at(SOURCE, choice.question, text, start, start + len(choice.answer))
 
@@ -43,13 +40,12 @@ def _settled(choice: Choice, text: str) -> Example:
 def _changed(question: str, text: str, draw: random.Random) -> str | None:
     """The question with one name, month or number that the text has replaced by another of its kind; None if it has none."""
     said = text.lower()
-    places = [
-        found for form in (_MONTH, _NUMBER, _NAME) for found in form.finditer(question) if found.group().lower() in said
-    ]
+    found = [place for form in (_MONTH, _NUMBER, _NAME) for place in form.finditer(question)]
+    places = [place for place in found if place.group().lower() in said]
     if not places:
         return None
-    found = draw.choice(places)
-    old = found.group()
+    place = draw.choice(places)
+    old = place.group()
     if _MONTH.fullmatch(old):
         others = [*month_name[1:]]
     elif old.isdigit():
@@ -57,4 +53,4 @@ def _changed(question: str, text: str, draw: random.Random) -> str | None:
     else:
         others = [*FIRST, *FAMILY, *PLACES]
     others = [other for other in others if other.lower() not in said]
-    return question[: found.start()] + draw.choice(others) + question[found.end() :] if others else None
+    return question[: place.start()] + draw.choice(others) + question[place.end() :] if others else None

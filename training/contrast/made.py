@@ -21,26 +21,25 @@ from training.contrast.words import (
     Act,
     day,
     denials,
+    form_of,
     people,
     person,
-)
+)  # fmt: skip
 from training.examples import Example, Verdict, answered_at, under_title
 
 SOURCE = "contrast"
 Pair = Sequence[Example]
-_ALONE = 0.5
-"""Share of texts that are one statement by itself."""
+_ALONE = 0.5  # share of texts that are one statement by itself
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A statement with others beside it, under a title."""
+    """A statement with others beside it, under a title; `place` is its own among the others."""
 
     title: str
     said: str
     beside: tuple[str, ...]
     place: int
-    """Of the statement among the others."""
 
     @classmethod
     def draw(cls, said: str, beside: Sequence[str], draw: random.Random) -> Told:
@@ -58,8 +57,12 @@ class Told:
 
     def answers(self, question: str, answer: str) -> Example:
         """The question, answered by these words of the statement."""
+        return self.answers_at(question, self.said.index(answer), answer)
+
+    def answers_at(self, question: str, place: int, answer: str) -> Example:
+        """The question, answered by the words at this place of the statement."""
         before = under_title(self.title, "".join(f"{line}\n" for line in self.beside[: self.place]))
-        start = len(before) + self.said.index(answer)
+        start = len(before) + place
         return answered_at(SOURCE, question, self.text, start, start + len(answer))
 
     def leaves_open(self, question: str) -> Example:
@@ -72,10 +75,10 @@ class Told:
 
 
 def _whether(act: Act, who: str, draw: random.Random) -> str:
-    forms = [f"Did {who} {act.plain}?", f"did {who} {act.plain}", f"Is it true that {who} {act.past}?"]
+    forms = "Did {0} {1}?|did {0} {1}|Is it true that {0} {2}?"
     if not act.past.startswith(IRREGULAR):
-        forms += [f"Has {who} {act.past}?", f"Has {who} {act.past} yet?"]
-    return draw.choice(forms)
+        forms += "|Has {0} {2}?|Has {0} {2} yet?"
+    return form_of(draw, forms, who, act.plain, act.past)
 
 
 def _denied(act: Act, who: str, draw: random.Random) -> str:
@@ -83,14 +86,9 @@ def _denied(act: Act, who: str, draw: random.Random) -> str:
 
 
 def _done(act: Act, who: str, draw: random.Random) -> str:
-    when = draw.choice(("", f" on {day(draw)}", " last week", " in March", f" in {draw.choice(PLACES)}"))
-    forms = (
-        f"{who} {act.past}{when}.",
-        f"{who} {act.past}{when}, as agreed.",
-        f"{who}: {act.past}{when}.",
-        f"Yes, {who} {act.past}{when}.",
-    )
-    return draw.choices(forms, (6, 2, 1, 1))[0]
+    when = form_of(draw, "| on {0}| last week| in March| in {1}", day(draw), draw.choice(PLACES))
+    forms = ("{0} {1}{2}.", "{0} {1}{2}, as agreed.", "{0}: {1}{2}.", "Yes, {0} {1}{2}.")
+    return draw.choices(forms, (6, 2, 1, 1))[0].format(who, act.past, when)
 
 
 def acts(draw: random.Random) -> Pair:
@@ -109,15 +107,11 @@ def acts(draw: random.Random) -> Pair:
 def doers(draw: random.Random) -> Pair:
     """Who did it: the doer of a statement that affirms it, nobody of one that denies it."""
     act, (doer, other) = draw.choice(ACTS), people(draw, 2)
-    asked = draw.choice(
-        (f"Who {act.past}?", f"who {act.past}", f"Which person {act.past}?", f"Who was it that {act.past}?")
-    )
+    asked = form_of(draw, "Who {0}?|who {0}|Which person {0}?|Who was it that {0}?", act.past)
     done, denied = _done(act, doer, draw), _denied(act, other, draw)
-    left = (
-        draw.choice((f"Who has not {act.past}?", f"Who did not {act.plain}?"))
-        if not act.past.startswith(IRREGULAR)
-        else f"Who did not {act.plain}?"
-    )
+    left = f"Who did not {act.plain}?"
+    if not act.past.startswith(IRREGULAR):
+        left = draw.choice((f"Who has not {act.past}?", left))
     yes, no = Told.draw(done, [denied], draw), Told.draw(denied, [], draw)
     return (
         yes.answers(asked, doer),
@@ -132,8 +126,7 @@ def dated(draw: random.Random) -> Pair:
     act, (doer, other, idle), (first, second) = draw.choice(ACTS), people(draw, 3), (day(draw), day(draw))
     own, others, denied = f"{doer} {act.past} on {first}.", f"{other} {act.past} on {second}.", _denied(act, idle, draw)
     told = Told.draw(own, [others, denied], draw)
-    forms = ("When did {} {}?", "On what date did {} {}?", "date when {} {}", "when did {} {}")
-    form = draw.choice(forms)
+    form = draw.choice(("When did {} {}?", "On what date did {} {}?", "date when {} {}", "when did {} {}"))
     verb = act.past if form.startswith("date") else act.plain
     return (
         told.answers(form.format(doer, verb), first),
@@ -146,24 +139,16 @@ def contents(draw: random.Random) -> Pair:
     """What a dish contains, and what it is said not to contain."""
     has, lacks, other = draw.sample(DISHES, 3)
     thing, another = draw.sample(CONTENTS, 2)
-    with_it = draw.choice(
-        ("The {} contains {}.", "There is {1} in the {0}.", "{}: with {}", "The {} is made with {}.")
-    ).format(has, thing)
-    without = draw.choice(
-        (
-            "The {} contains no {}.",
-            "The {} is free of {}.",
-            "{}: without {}",
-            "We leave the {1} out of the {0}.",
-            "The {} does not contain any {}.",
-        )
-    ).format(lacks, thing)
-    asked = draw.choice(
-        (f"Which dish contains {thing}?", f"which dish has {thing} in it", f"What is made with {thing}?")
+    forms = "The {0} contains {1}.|There is {1} in the {0}.|{0}: with {1}|The {0} is made with {1}."
+    with_it = form_of(draw, forms, has, thing)
+    forms = (
+        "The {0} contains no {1}.|The {0} is free of {1}.|{0}: without {1}|We leave the {1} out of the {0}.|"
+        "The {0} does not contain any {1}."
     )
-    lacking = draw.choice(
-        (f"Which dish contains no {thing}?", f"Which dish is without {thing}?", f"what can I eat that has no {thing}")
-    )
+    without = form_of(draw, forms, lacks, thing)
+    asked = form_of(draw, "Which dish contains {0}?|which dish has {0} in it|What is made with {0}?", thing)
+    forms = "Which dish contains no {0}?|Which dish is without {0}?|what can I eat that has no {0}"
+    lacking = form_of(draw, forms, thing)
     yes, no = Told.draw(with_it, [without], draw), Told.draw(without, [with_it], draw)
     return (
         yes.answers(asked, has),
@@ -177,46 +162,30 @@ def contents(draw: random.Random) -> Pair:
     )
 
 
+_PERMITTED = (
+    "use the gym|borrow books|park in the yard|bring dogs|enter the lab|vote at the meeting|use the lift|swim in the evening|"
+    "see the accounts"
+).split("|")
+
+
 def permissions(draw: random.Random) -> Pair:
     """Who may do what: a group that may, one that may not, and one of whom nothing is said."""
     may, barred, unnamed = draw.sample(GROUPS, 3)
-    thing = draw.choice(
-        (
-            "use the gym",
-            "borrow books",
-            "park in the yard",
-            "bring dogs",
-            "enter the lab",
-            "vote at the meeting",
-            "use the lift",
-            "swim in the evening",
-            "see the accounts",
-        )
+    thing = draw.choice(_PERMITTED)
+    forms = "{0} may {1}.|{0} are allowed to {1}.|{0} can {1} at any time.|It is fine for {0} to {1}."
+    allowed = form_of(draw, forms, may, thing)
+    forms = (
+        "{0} may not {1}.|{0} are not allowed to {1}.|{0} must never {1}.|It is forbidden for {0} to {1}.|"
+        "{0} are kept from coming here to {1}."
     )
-    allowed = draw.choice(
-        ("{} may {}.", "{} are allowed to {}.", "{} can {} at any time.", "It is fine for {} to {}.")
-    ).format(may, thing)
-    forbidden = draw.choice(
-        (
-            "{} may not {}.",
-            "{} are not allowed to {}.",
-            "{} must never {}.",
-            "It is forbidden for {} to {}.",
-            "{} are kept from coming here to {}.",
-        )
-    ).format(barred, thing)
+    forbidden = form_of(draw, forms, barred, thing)
     allowed, forbidden = allowed[0].upper() + allowed[1:], forbidden[0].upper() + forbidden[1:]
     yes, no = Told.draw(allowed, [forbidden], draw), Told.draw(forbidden, [allowed], draw)
     who = next(form for form in (may, may.capitalize()) if form in allowed)
     whom = next(form for form in (barred, barred.capitalize()) if form in forbidden)
     return (
-        yes.decides(
-            draw.choice((f"May {may} {thing}?", f"can {may} {thing}?", f"Are {may} allowed to {thing}?")), Verdict.YES
-        ),
-        no.decides(
-            draw.choice((f"May {barred} {thing}?", f"can {barred} {thing}", f"Are {barred} allowed to {thing}?")),
-            Verdict.NO,
-        ),
+        yes.decides(form_of(draw, "May {0} {1}?|can {0} {1}?|Are {0} allowed to {1}?", may, thing), Verdict.YES),
+        no.decides(form_of(draw, "May {0} {1}?|can {0} {1}|Are {0} allowed to {1}?", barred, thing), Verdict.NO),
         yes.decides(f"May {unnamed} {thing}?", Verdict.NEITHER),
         yes.answers(f"Who may {thing}?", who),
         Told.draw(forbidden, [], draw).leaves_open(f"Who may {thing}?"),
@@ -229,11 +198,8 @@ def exceptions(draw: random.Random) -> Pair:
     act, (one, other) = draw.choice(ACTS), people(draw, 2)
     rest = draw.choice(("Everybody", "Everyone in the team", "All of us", "Each of the volunteers"))
     all_but = Told.draw(f"{rest} except {one} {act.past}.", [f"{other} was on leave."], draw)
-    none_but = Told.draw(
-        draw.choice((f"Nobody except {one} {act.past}.", f"No one but {one} {act.past}.", f"Only {one} {act.past}.")),
-        [],
-        draw,
-    )
+    said = form_of(draw, "Nobody except {0} {1}.|No one but {0} {1}.|Only {0} {1}.", one, act.past)
+    none_but = Told.draw(said, [], draw)
     return (
         all_but.decides(_whether(act, one, draw), Verdict.NO),
         none_but.decides(_whether(act, one, draw), Verdict.YES),
@@ -249,48 +215,44 @@ def plain_facts(draw: random.Random) -> Pair:
     value, other = VALUES[asked](draw), VALUES[near](draw)
     of = draw.choice(("", f" of {place}", f" for {place}", f" at {place}"))
     forms = (
-        f"The {asked}{of} is {{}}.",
-        f"{asked.capitalize()}{of}: {{}}",
-        f"Our {asked}{of} is {{}}.",
-        f"For the {asked}{of}, use {{}}.",
-        f"The {asked}{of} has been {{}} since May.",
+        "The {0}{2} is {3}.|{1}{2}: {3}|Our {0}{2} is {3}.|For the {0}{2}, use {3}.|The {0}{2} has been {3} since May."
     )
-    said, beside = draw.choice(forms).format(value), f"The {near}{of} is {other}."
+    said = form_of(draw, forms, asked, asked.capitalize(), of, value)
+    beside = f"The {near}{of} is {other}."
     told = Told.draw(said, [beside], draw)
-    question = draw.choice(
-        (
-            f"What is the {asked}{of}?",
-            f"what's the {asked}{of}",
-            f"{asked}{of}",
-            f"{asked}{of}?",
-            f"Please tell me the {asked}{of}.",
-            f"Which {asked} do we use{of}?",
-        )
-    )
+    forms = "What is the {0}{1}?|what's the {0}{1}|{0}{1}|{0}{1}?|Please tell me the {0}{1}.|Which {0} do we use{1}?"
+    question = form_of(draw, forms, asked, of)
     pair = [told.answers(question, value), Told.draw(beside, [], draw).leaves_open(question)]
     if of:
         pair.append(told.leaves_open(question.replace(place, elsewhere)))
     return pair
 
 
+_PERSONAL = ("phone number", "extension", "email address", "room", "date of birth", "mobile number")
+_OFFICES = ("Finance", "Facilities", "Sales", "Research", "Lisbon", "Recife", "Legal", "Porto")
+
+
 def neighbours(draw: random.Random) -> Pair:
     """The same thing of two people, or of two people with one name who are told apart by what else is said."""
-    header = draw.choice(("phone number", "extension", "email address", "room", "date of birth", "mobile number"))
+    header = draw.choice(_PERSONAL)
     one, other = VALUES[header](draw), VALUES[header](draw)
     if draw.random() < 0.5:
-        (first, second, third) = people(draw, 3)
+        first, second, third = people(draw, 3)
         told = Told.draw(f"{first}'s {header} is {one}.", [f"{second}'s {header} is {other}."], draw)
-        form = draw.choice((f"What is {{}}'s {header}?", f"{{}} {header}", f"What is the {header} of {{}}?"))
+        form = form_of(draw, "What is {{}}'s {0}?|{{}} {0}|What is the {0} of {{}}?", header)
         return (told.answers(form.format(first), one), told.leaves_open(form.format(third)))
-    name, (here, there) = (
-        person(draw),
-        draw.sample(("Finance", "Facilities", "Sales", "Research", "Lisbon", "Recife", "Legal", "Porto"), 2),
+    name, (here, there) = person(draw), draw.sample(_OFFICES, 2)
+    said = form_of(
+        draw,
+        "{0} ({1}) has the {2} {3}.|{0} of {1} can be reached: {2} {3}.|{0}, {1}: {2} {3}",
+        name,
+        here,
+        header,
+        one,
     )
-    form = draw.choice(("{} ({}) has the {} {}.", "{} of {} can be reached: {} {}.", "{}, {}: {} {}"))
-    told = Told.draw(form.format(name, here, header, one), [], draw)
-    asked = draw.choice(
-        (f"What is the {header} of {name} in {{}}?", f"What is {name}'s {header} ({{}})?", f"{header} {name} {{}}")
-    )
+    told = Told.draw(said, [], draw)
+    forms = "What is the {0} of {1} in {{}}?|What is {1}'s {0} ({{}})?|{0} {1} {{}}"
+    asked = form_of(draw, forms, header, name)
     return (told.answers(asked.format(here), one), told.leaves_open(asked.format(there)))
 
 
@@ -298,38 +260,28 @@ def _row(cells: Sequence[tuple[str, str]]) -> str:
     return "; ".join(f"{header}: {value}" for header, value in cells)
 
 
+_OPPOSITES = (
+    ("home", "away"), ("from", "to"), ("buyer", "seller"), ("trainer", "trainee"), ("sender", "receiver"), ("winner", "loser"),
+)  # fmt: skip
+
+
 def rows(draw: random.Random) -> Pair:
     """A row that has both names of a question in their columns; one of them; both in swapped columns."""
-    left, right = draw.choice(
-        (
-            ("home", "away"),
-            ("from", "to"),
-            ("buyer", "seller"),
-            ("trainer", "trainee"),
-            ("sender", "receiver"),
-            ("winner", "loser"),
-        )
-    )
+    left, right = draw.choice(_OPPOSITES)
     one, two, third = draw.sample(PLACES, 3)
     header = draw.choice(sorted(VALUES))
     value, other = VALUES[header](draw), VALUES[header](draw)
-    own, swapped, near = (
-        _row(((left, one), (right, two), (header, value))),
-        _row(((left, two), (right, one), (header, other))),
-        _row(((left, one), (right, third), (header, other))),
+    own = _row(((left, one), (right, two), (header, value)))
+    swapped = _row(((left, two), (right, one), (header, other)))
+    near = _row(((left, one), (right, third), (header, other)))
+    forms = (
+        "What is the {0} with {1} as {2} and {3} as {4}?|{0}, {2} {1}, {4} {3}|"
+        "What {0} is given for {2} {1} and {4} {3}?"
     )
-    question = draw.choice(
-        (
-            f"What is the {header} with {one} as {left} and {two} as {right}?",
-            f"{header}, {left} {one}, {right} {two}",
-            f"What {header} is given for {left} {one} and {right} {two}?",
-        )
-    )
-    lone = tuple(Told.draw(line, [], draw) for line in (swapped, near))
-    return (
-        Told.draw(own, [swapped, near], draw).answers(question, value),
-        *(told.leaves_open(question) for told in lone),
-    )
+    question = form_of(draw, forms, header, one, left, two, right)
+    lone = [Told.draw(line, [], draw) for line in (swapped, near)]
+    told = Told.draw(own, [swapped, near], draw)
+    return (told.answers(question, value), *(other.leaves_open(question) for other in lone))
 
 
 def cells(draw: random.Random) -> Pair:
@@ -340,76 +292,47 @@ def cells(draw: random.Random) -> Pair:
     key = draw.choice(("name", "site", "item", "supplier", "project", "member", "boat"))
     values = {header: VALUES[header](draw) for header in headers[:3]}
     listed = [(key, name), *draw.sample(sorted(values.items()), 3)]
-    told = Told.draw(
-        _row(listed), [_row([(key, other), *((header, VALUES[header](draw)) for header, _ in listed[1:])])], draw
-    )
+    beside = [(key, other), *((header, VALUES[header](draw)) for header, _ in listed[1:])]
+    told = Told.draw(_row(listed), [_row(beside)], draw)
     form = draw.choice(("What is the {} of {}?", "{1} {0}", "What {} does {} have?", "{} for {}?"))
-    back = draw.choice((f"Which {key} has the {asked} {values[asked]}?", f"{key} with {asked} {values[asked]}"))
-    line = told.said
-    start = line.index(f"{asked}: ") + len(asked) + 2
-    before = len(told.text) - len("\n".join((line, *told.beside[told.place :])))
-    right = answered_at(
-        SOURCE, form.format(asked, name), told.text, before + start, before + start + len(values[asked])
-    )
+    back = form_of(draw, "Which {0} has the {1} {2}?|{0} with {1} {2}", key, asked, values[asked])
+    start = told.said.index(f"{asked}: ") + len(asked) + 2
     return (
-        right,
+        told.answers_at(form.format(asked, name), start, values[asked]),
         told.leaves_open(form.format(missing, name)),
-        Told.draw(line, [], draw).leaves_open(form.format(asked, other)),
+        Told.draw(told.said, [], draw).leaves_open(form.format(asked, other)),
         told.answers(back, name),
     )
 
 
+_OFFERED = "full service|tyre change|single room|day ticket|evening class|small hall|office|workshop".split("|")
+
+
 def headed(draw: random.Random) -> Pair:
     """The same row in two sections: only the heading tells them apart."""
-    (one, other), header = (
-        draw.sample(PLACES, 2),
-        draw.choice(("price", "rent", "deposit", "capacity", "start time", "closing date", "phone number")),
-    )
-    item = draw.choice(
-        (
-            "full service",
-            "tyre change",
-            "single room",
-            "day ticket",
-            "evening class",
-            "small hall",
-            "office",
-            "workshop",
-        )
-    )
+    one, other = draw.sample(PLACES, 2)
+    header = draw.choice("price|rent|deposit|capacity|start time|closing date|phone number".split("|"))
+    item = draw.choice(_OFFERED)
     value = VALUES[header](draw)
-    line = draw.choice(
-        (f"item: {item}; {header}: {value}", f"{item}: {value}", f"The {header} of the {item} is {value}.")
-    )
+    line = form_of(draw, "item: {0}; {1}: {2}|{0}: {2}|The {1} of the {0} is {2}.", item, header, value)
     told = Told(draw.choice((draw.choice(TITLES), "")), f"{one}\n{line}", (), 0)
-    question = draw.choice(
-        (
-            f"What is the {header} of the {item} in {{}}?",
-            f"{{}} {item} {header}",
-            f"What is the {header} for a {item} at {{}}?",
-        )
-    )
+    forms = "What is the {0} of the {1} in {{}}?|{{}} {1} {0}|What is the {0} for a {1} at {{}}?"
+    question = form_of(draw, forms, header, item)
     return (told.answers(question.format(one), value), told.leaves_open(question.format(other)))
+
+
+_DEEDS = (
+    "trained train trained|hired hire hired|replaced replace replaced|beat beat beaten|taught teach taught|sued sue sued|"
+    "recommended recommend recommended|followed follow followed|drove drive driven"
+).split("|")
+_DEEDS_IN_FORMS = (*(tuple(deed.split()) for deed in _DEEDS), ("married off", "marry off", "married off"))
 
 
 def directed(draw: random.Random) -> Pair:
     """Who did what to whom."""
     one, two = people(draw, 2)
-    past, plain, passive = draw.choice(
-        (
-            ("trained", "train", "trained"),
-            ("hired", "hire", "hired"),
-            ("replaced", "replace", "replaced"),
-            ("beat", "beat", "beaten"),
-            ("taught", "teach", "taught"),
-            ("sued", "sue", "sued"),
-            ("recommended", "recommend", "recommended"),
-            ("followed", "follow", "followed"),
-            ("drove", "drive", "driven"),
-            ("married off", "marry off", "married off"),
-        )
-    )
-    said = draw.choice((f"{one} {past} {two}.", f"{two} was {passive} by {one}.", f"It was {one} who {past} {two}."))
+    past, plain, passive = draw.choice(_DEEDS_IN_FORMS)
+    said = form_of(draw, "{0} {2} {1}.|{1} was {3} by {0}.|It was {0} who {2} {1}.", one, two, past, passive)
     told = Told.draw(said, [], draw)
     return (
         told.answers(f"Who {past} {two}?", one),
@@ -421,80 +344,56 @@ def directed(draw: random.Random) -> Pair:
     )
 
 
+_CHANGING = "rent|price|deposit|budget|capacity|notice period|start time|barrier code|fee".split("|")
+
+
 def replaced(draw: random.Random) -> Pair:
     """A value that was changed: what it is now, and what it was."""
-    header = draw.choice(
-        ("rent", "price", "deposit", "budget", "capacity", "notice period", "start time", "barrier code", "fee")
-    )
+    header = draw.choice(_CHANGING)
     make = VALUES.get(header, VALUES["price"])
     old, new, place = make(draw), make(draw), draw.choice(PLACES)
-    said = draw.choice(
-        (
-            "The {0} of {1} was changed from {2} to {3}.",
-            "The {0} of {1} went from {2} to {3} in June.",
-            "Instead of {2}, the {0} of {1} is {3} from now on.",
-            "The {0} of {1} is now {3} (before: {2}).",
-            "{1}: {0} {3}, no longer {2}.",
-            "From May on the {0} of {1} will be {3}; until then it stays at {2}.",
-        )
-    ).format(header, place, old, new)
+    forms = (
+        "The {0} of {1} was changed from {2} to {3}.|The {0} of {1} went from {2} to {3} in June.|"
+        "Instead of {2}, the {0} of {1} is {3} from now on.|The {0} of {1} is now {3} (before: {2}).|"
+        "{1}: {0} {3}, no longer {2}.|From May on the {0} of {1} will be {3}; until then it stays at {2}."
+    )
+    said = form_of(draw, forms, header, place, old, new)
     if old in new or new in old:
         return plain_facts(draw)
     told = Told.draw(said, [], draw)
-    coming = said.startswith("From May")
+    present = old if said.startswith("From May") else new
+    forms = "What is the new {0} of {1}?|What was the {0} of {1} changed to?"
+    after = form_of(draw, forms, header, place)
+    before = form_of(draw, "What was the {0} of {1} before?|What was the old {0} of {1}?", header, place)
     return (
-        told.answers(
-            draw.choice((f"What is the new {header} of {place}?", f"What was the {header} of {place} changed to?")), new
-        ),
-        told.answers(
-            draw.choice((f"What was the {header} of {place} before?", f"What was the old {header} of {place}?")), old
-        ),
-        told.answers(f"What is the {header} of {place}?", old if coming else new),
+        told.answers(after, new),
+        told.answers(before, old),
+        told.answers(f"What is the {header} of {place}?", present),
     )
 
 
 def timed(draw: random.Random) -> Pair:
     """The same thing at two times; a time that is not spoken of."""
     years = draw.sample(range(1990, 2027), 3)
-    header, place = (
-        draw.choice(("number of visitors", "budget", "turnover", "number of members", "harvest", "price")),
-        draw.choice(PLACES),
-    )
+    header = draw.choice("number of visitors|budget|turnover|number of members|harvest|price".split("|"))
+    place = draw.choice(PLACES)
     values = [str(draw.randint(12, 9800)) for _ in years]
-    told = Told.draw(
-        f"In {years[0]} the {header} of {place} was {values[0]}.",
-        [f"In {years[1]} the {header} of {place} was {values[1]}."],
-        draw,
-    )
-    form = draw.choice(
-        (
-            f"What was the {header} of {place} in {{}}?",
-            f"{header} {place} {{}}",
-            f"How large was the {header} of {place} in {{}}?",
-        )
-    )
+    said, beside = (f"In {years[at]} the {header} of {place} was {values[at]}." for at in (0, 1))
+    told = Told.draw(said, [beside], draw)
+    forms = "What was the {0} of {1} in {{}}?|{0} {1} {{}}|How large was the {0} of {1} in {{}}?"
+    form = form_of(draw, forms, header, place)
     return (told.answers(form.format(years[0]), values[0]), told.leaves_open(form.format(years[2])))
 
 
 def silent(draw: random.Random) -> Pair:
     """A statement about the same people and things that says neither yes nor no."""
     act, who = draw.choice(ACTS), person(draw)
-    said = draw.choice(
-        (
-            "{who} was asked to {plain}.",
-            "{who} will {plain} next week.",
-            "{who} plans to {plain}.",
-            "{who} asked who should {plain}.",
-            "If {who} wants to {plain}, the office must be told.",
-            "{who} talked about {going}.",
-            "Should {who} {plain}?",
-            "{who} may {plain} before June.",
-            "We hope that {who} will {plain}.",
-            "{who} offered help with {going}.",
-            "[ ] {who} to {plain}",
-        )
-    ).format(who=who, plain=act.plain, going=act.going)
-    told = Told.draw(said, [], draw)
+    forms = (
+        "{0} was asked to {1}.|{0} will {1} next week.|{0} plans to {1}.|{0} asked who should {1}.|"
+        "If {0} wants to {1}, the office must be told.|{0} talked about {2}.|Should {0} {1}?|{0} may {1} before June.|"
+        "We hope that {0} will {1}.|{0} offered help with {2}.|[ ] {0} to {1}"
+    )
+    told = Told.draw(form_of(draw, forms, who, act.plain, act.going), [], draw)
     when = draw.choice((f"When did {who} {act.plain}?", f"Where did {who} {act.plain}?"))
     return (
         told.decides(_whether(act, who, draw), Verdict.NEITHER),
@@ -503,18 +402,16 @@ def silent(draw: random.Random) -> Pair:
     )
 
 
+_FOUND = "asbestos|damp|mould|lead|woodworm|a smoke alarm|a fire blanket|radon|rust|a leak".split("|")
+
+
 def ticked(draw: random.Random) -> Pair:
     """Boxes: a ticked one says yes, an empty one says no or nothing."""
     yes, no = draw.choice((("[x]", "[ ]"), ("☒", "☐"), ("☑", "☐"), ("✓", "✗"), ("yes", "no")))
-    one, two = draw.sample(
-        ("asbestos", "damp", "mould", "lead", "woodworm", "a smoke alarm", "a fire blanket", "radon", "rust", "a leak"),
-        2,
-    )
+    one, two = draw.sample(_FOUND, 2)
     form = draw.choice(("{1} {0} present", "{0}: {1}", "{0} found {1}", "found: {0}; answer: {1}"))
-    ticks, empties = (
-        Told.draw(form.format(one, yes), [form.format(two, no)], draw),
-        Told.draw(form.format(two, no), [form.format(one, yes)], draw),
-    )
+    said, denied = form.format(one, yes), form.format(two, no)
+    ticks, empties = Told.draw(said, [denied], draw), Told.draw(denied, [said], draw)
     ask = draw.choice(("Is there {}?", "Was {} found?", "is {} present"))
     return (ticks.decides(ask.format(one), Verdict.YES), empties.decides(ask.format(two), Verdict.NO))
 
@@ -522,29 +419,9 @@ def ticked(draw: random.Random) -> Pair:
 Kind = Callable[[random.Random], Pair]
 
 KINDS: tuple[Kind, ...] = (
-    acts,
-    doers,
-    dated,
-    contents,
-    permissions,
-    exceptions,
-    plain_facts,
-    plain_facts,
-    neighbours,
-    neighbours,
-    rows,
-    rows,
-    cells,
-    cells,
-    headed,
-    headed,
-    directed,
-    replaced,
-    replaced,
-    timed,
-    silent,
-    ticked,
-)
+    acts, doers, dated, contents, permissions, exceptions, plain_facts, plain_facts, neighbours, neighbours, rows, rows, cells,
+    cells, headed, headed, directed, replaced, replaced, timed, silent, ticked,
+)  # fmt: skip
 """Named twice: twice as often."""
 
 

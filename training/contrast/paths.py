@@ -13,12 +13,11 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from training.contrast.words import ACTS, PLACES, TITLES, VALUES, day, denials, people
+from training.contrast.words import ACTS, PLACES, TITLES, VALUES, day, denials, form_of, people
 from training.examples import Example, answered_at, under_title
 
 SOURCE = "paths"
-Read = tuple[str, str]
-"""The statement that was read before (empty: none), and the one that is read."""
+Read = tuple[str, str]  # the statement that was read before (empty: none), and the one that is read
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,25 +63,19 @@ def _short(name: str, draw: random.Random) -> str:
 def _acting(one: str, other: str, draw: random.Random) -> Described:
     act = draw.choice(ACTS)
     rest = draw.choice([another for another in ACTS if another != act])
-    when, denial = (
-        draw.choice(("", f" on {day(draw)}", " yesterday", " in March", f" at {draw.choice(PLACES)}")),
-        draw.choice(denials(act)),
-    )
+    when = form_of(draw, "| on {0}| yesterday| in March| at {1}", day(draw), draw.choice(PLACES))
+    denial = draw.choice(denials(act))
     said = draw.choice(
         ("{0} {1}{2}.", "{0} {1}{2}, at last.", "{3}: {0} {1}.", "{0} ({1}{2})", "Nobody but {0} {1}{2}.")
     )
-    phrase = draw.choice(
-        ("the person who {0}", "the one who {0}", "whoever {0}", "the colleague who {0}", "the man who {0}",
-         "the member that {0}", "the guy who {0}", "the woman who {0}")
-    ).format(act.past)  # fmt: skip
-    return Described(
-        phrase,
-        said.format(_short(one, draw), act.past, when, day(draw)),
-        (
-            denial.format(who=_short(other, draw), past=act.past, plain=act.plain, going=act.going),
-            said.format(_short(other, draw), rest.past, when, day(draw)),
-        ),
+    forms = (
+        "the person who {0}|the one who {0}|whoever {0}|the colleague who {0}|the man who {0}|the member that {0}|"
+        "the guy who {0}|the woman who {0}"
     )
+    phrase = form_of(draw, forms, act.past)
+    fits = said.format(_short(one, draw), act.past, when, day(draw))
+    denied = denial.format(who=_short(other, draw), past=act.past, plain=act.plain, going=act.going)
+    return Described(phrase, fits, (denied, said.format(_short(other, draw), rest.past, when, day(draw))))
 
 
 ROLES = (
@@ -98,7 +91,7 @@ def _role(one: str, other: str, draw: random.Random) -> Described:
         ("{1} is the {0}.", "{0}: {1}", "{1}, {0}", "role: {0}; name: {1}", "{1} ({0})", "The {0} is {1}.", "name: {1}; job: {0}",
          "{1} has been our {0} since May.", "We elected {1} as {0}.")
     )  # fmt: skip
-    phrase = draw.choice(("the {}", "our {}", "the person who is {}", "whoever is {}", "the present {}")).format(role)
+    phrase = form_of(draw, "the {}|our {}|the person who is {}|whoever is {}|the present {}", role)
     return Described(phrase, form.format(role, _short(one, draw)), (form.format(another, _short(other, draw)),))
 
 
@@ -117,16 +110,14 @@ def _rota(one: str, other: str, draw: random.Random) -> Described:
 
     third, fourth = (name.split()[0] for name in people(draw, 2))
     duty = duties[at].replace("_", " ")
-    phrase = draw.choice(
-        ("the person who does the {0} in {1} {2}", "whoever is on {0} in {1} {2}", "the one on {0} in {1} {2}",
-         "the colleague with {0} in {1} {2}")
-    ).format(duty, unit, number)  # fmt: skip
-    mine, theirs = _short(one, draw), _short(other, draw)
-    return Described(
-        phrase,
-        row(number, mine, (third, theirs)),
-        (row(later, theirs, (third, mine)), row(later, theirs, (third, fourth))),
+    forms = (
+        "the person who does the {0} in {1} {2}|whoever is on {0} in {1} {2}|the one on {0} in {1} {2}|"
+        "the colleague with {0} in {1} {2}"
     )
+    phrase = form_of(draw, forms, duty, unit, str(number))
+    mine, theirs = _short(one, draw), _short(other, draw)
+    others = (row(later, theirs, (third, mine)), row(later, theirs, (third, fourth)))
+    return Described(phrase, row(number, mine, (third, theirs)), others)
 
 
 THINGS = (
@@ -145,28 +136,23 @@ def _holder(one: str, other: str, draw: random.Random) -> Described:
         ("{1} has the {0}.", "item: {0}; holder: {1}", "The {0} is with {1}.", "{0}: {1}", "{1} took the {0} home.",
          "item: {0}; with: {1}")
     )  # fmt: skip
-    phrase = draw.choice(
-        ("the person who has the {}", "the one with the {}", "the holder of the {}", "whoever carries the {}")
-    ).format(thing)
+    phrase = form_of(
+        draw, "the person who has the {}|the one with the {}|the holder of the {}|whoever carries the {}", thing
+    )
     return Described(phrase, form.format(thing, _short(one, draw)), (form.format(another, _short(other, draw)),))
 
 
 def _relative(one: str, other: str, draw: random.Random) -> Described:
-    (whose, another), tie = (
-        people(draw, 2),
-        draw.choice(
-            "brother sister mentor assistant landlord deputy wife supervisor trainer successor neighbour".split()
-        ),
+    whose, another = people(draw, 2)
+    tie = draw.choice(
+        "brother sister mentor assistant landlord deputy wife supervisor trainer successor neighbour".split()
     )
     form = draw.choice(
         ("{1} is {0}'s {2}.", "name: {0}; {2}: {1}", "{0} ({2}: {1})", "{1}, the {2} of {0}, was there too.")
     )
     phrase = draw.choice((f"{whose}'s {tie}", f"the {tie} of {whose}"))
-    return Described(
-        phrase,
-        form.format(whose, _short(one, draw), tie),
-        (form.format(another, _short(other, draw), tie), form.format(other, whose, tie)),
-    )
+    fits = form.format(whose, _short(one, draw), tie)
+    return Described(phrase, fits, (form.format(another, _short(other, draw), tie), form.format(other, whose, tie)))
 
 
 TROUBLES = (
@@ -183,34 +169,14 @@ def _trouble(one: str, other: str, draw: random.Random) -> Described:
          "{0} has {1} again.", "number: 4{3}; {4}: {0}; trouble: {1}")
     )  # fmt: skip
     number = draw.randint(100, 999)
-    phrase = draw.choice(
-        ("the {0} with {1}", "the {0} that had {1}", "the {0} where there was {1}", "the {0} with the report of {1}")
-    )
-    return Described(
-        phrase.format(kind, trouble),
-        form.format(one, trouble, day(draw), number, kind),
-        (form.format(other, another, day(draw), number + 1, kind),),
-    )
+    forms = "the {0} with {1}|the {0} that had {1}|the {0} where there was {1}|the {0} with the report of {1}"
+    phrase = form_of(draw, forms, kind, trouble)
+    fits = form.format(one, trouble, day(draw), number, kind)
+    return Described(phrase, fits, (form.format(other, another, day(draw), number + 1, kind),))
 
 
-_OF_PEOPLE: tuple[Callable[[str, str, random.Random], Described], ...] = (
-    _acting,
-    _acting,
-    _role,
-    _rota,
-    _holder,
-    _relative,
-)
-_PERSONAL = (
-    "phone number",
-    "extension",
-    "email address",
-    "mobile number",
-    "room",
-    "date of birth",
-    "password",
-    "account number",
-)
+_OF_PEOPLE = (_acting, _acting, _role, _rota, _holder, _relative)
+_PERSONAL = "phone number|extension|email address|mobile number|room|date of birth|password|account number".split("|")
 _OF_THINGS = tuple(sorted(set(VALUES) - {"date of birth", "extension", "email address"}))
 
 
@@ -234,7 +200,7 @@ def path(draw: random.Random) -> Path:
     """A question that needs two statements, with those that answer it and near ones that do not."""
     if draw.random() < 0.65:
         one, other = _full(draw)
-        described, headers = draw.choice(_OF_PEOPLE)(one, other, draw), list(_PERSONAL)
+        described, headers = draw.choice(_OF_PEOPLE)(one, other, draw), _PERSONAL
         key = draw.choice(("name", "name", "who", "member"))
     else:
         one, other = _named_thing(draw)
@@ -250,16 +216,8 @@ def path(draw: random.Random) -> Path:
     (mine, answer), (others, _), lacking = told
     text = under_title(draw.choice(TITLES), mine)
     neighbour, without = under_title(draw.choice(TITLES), others), under_title(draw.choice(TITLES), lacking)
-    wrong = [
-        (before[0], neighbour),
-        (before[1], neighbour),
-        (before[1], text),
-        ("", text),
-        ("", before[0]),
-        (before[0], without),
-        (text, before[0]),
-    ]
-    chosen = draw.sample(wrong, 4)
+    wrong = [(before[0], neighbour), (before[1], neighbour), (before[1], text), ("", text), ("", before[0])]
+    chosen = draw.sample([*wrong, (before[0], without), (text, before[0])], 4)
     start = len(text) - len(mine) + mine.rindex(answer)
     return Path(_asked(asked, described.phrase, draw), (before[0], text), start, answer, tuple(chosen))
 

@@ -93,6 +93,11 @@ DENIALS = (
 IRREGULAR = ("gave", "wrote")
 
 
+def form_of(draw: random.Random, forms: str, *words: str) -> str:
+    """One of the forms, which bars divide, with words at its numbers."""
+    return draw.choice(forms.split("|")).format(*words)
+
+
 def denials(act: Act) -> list[str]:
     """The forms of a denial that fit an act."""
     return [form for form in DENIALS if not (act.past.startswith(IRREGULAR) and "not {past}" in form)]
@@ -103,20 +108,7 @@ DISHES = (
     "rice pudding|lamb roast|tomato salad|nut loaf|pea risotto|lemon sorbet|oat biscuit|mushroom pasta|"
     "potato bake"
 ).split("|")
-CONTENTS = (
-    "nuts",
-    "gluten",
-    "milk",
-    "eggs",
-    "soya",
-    "celery",
-    "mustard",
-    "sesame",
-    "alcohol",
-    "garlic",
-    "pork",
-    "honey",
-)
+CONTENTS = "nuts gluten milk eggs soya celery mustard sesame alcohol garlic pork honey".split()
 
 Value = Callable[[random.Random], str]
 
@@ -175,7 +167,6 @@ VALUES: Mapping[str, Value] = {
 
 
 def person(draw: random.Random) -> str:
-    """A full name, or a first name alone."""
     first = draw.choice(FIRST)
     return first if draw.random() < 0.3 else f"{first} {draw.choice(FAMILY)}"
 

@@ -45,7 +45,6 @@ class Row:
 
 
 def rows(name: str) -> list[Row]:
-    """The rows of one world."""
     return [Row(**row) for row in read_lines(FOLDER / f"{name}.jsonl")]
 
 
@@ -56,5 +55,4 @@ def learned_names() -> list[str]:
 
 def learned() -> Iterator[Example]:
     """The examples of these worlds."""
-    for name in learned_names():
-        yield from (row.example for row in rows(name))
+    return (row.example for name in learned_names() for row in rows(name))

@@ -25,7 +25,11 @@ MIRRORS = (
     "https://snapshot.debian.org/archive/debian-security/20261101T000000Z/",
 )
 HTML = "usr/share/doc/restic/html"
-RST = "usr/share/doc/restic/html/_sources"
+PAGES = (
+    "020_installation 030_preparing_a_new_repo 040_backup 045_working_with_repos 047_tuning_backup_parameters 050_restore "
+    "060_forget 070_encryption 075_scripting 080_examples 090_participating"
+)
+SOURCES = "REST_backend cache design faq manual_rest"
 BTRBK = "usr/share/doc/btrbk"
 CHRONY = "usr/share/doc/chrony"
 
@@ -37,28 +41,8 @@ PACKAGES = (
         "0.14.0-1+b5",
         "pool/main/r/restic/restic_0.14.0-1+b5_amd64.deb",
         "9d7e8c210736f3f15ed7cf425ab56aa5259b07d8422b958494bfd4359b5024d1",
-        {
-            **{
-                f"{HTML}/{name}.html": f"restic/{name}.html"
-                for name in (
-                    "020_installation",
-                    "030_preparing_a_new_repo",
-                    "040_backup",
-                    "045_working_with_repos",
-                    "047_tuning_backup_parameters",
-                    "050_restore",
-                    "060_forget",
-                    "070_encryption",
-                    "075_scripting",
-                    "080_examples",
-                    "090_participating",
-                )
-            },
-            **{
-                f"{RST}/{name}.rst.txt": f"restic/{name}.rst"
-                for name in ("REST_backend", "cache", "design", "faq", "manual_rest")
-            },
-        },
+        {f"{HTML}/{name}.html": f"restic/{name}.html" for name in PAGES.split()}
+        | {f"{HTML}/_sources/{name}.rst.txt": f"restic/{name}.rst" for name in SOURCES.split()},
     ),
     (
         "btrbk",

@@ -30,8 +30,7 @@ from hoptrail_papers.nearest import Nearest
 CHANNEL = "entities"
 
 EXACT_UP_TO = 5_000
-PROBES = 4
-"""For the search for synonyms: exact up to EXACT_UP_TO names; above, only in the PROBES nearest cells."""
+PROBES = 4  # for the search for synonyms: exact up to EXACT_UP_TO names; above, only in the PROBES nearest cells
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,7 @@ from hoptrail.text.mentions import find_mentions
 from hoptrail.types import Kind, Ranking, Unit
 from hoptrail_papers.baselines.entity_graph import EntityGraph, EntityGraphSettings
 
-SEEDS, DAMPING = 5, 0.5
-"""The number of seeds, and the papers' damping."""
+SEEDS, DAMPING = 5, 0.5  # the number of seeds, and the papers' damping
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,7 @@ from hoptrail_papers.baselines.entity_graph import EntityGraph, facts_about, fac
 from hoptrail_papers.comprag.question_triples import question_triples
 
 Level = Literal["local", "global", "naive"]
-
-NEAREST, FACTS = 40, 100
-"""The released code's depths."""
+NEAREST, FACTS = 40, 100  # the released code's depths
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROUNDS = 50
-TOLERANCE = 1e-9
-"""The sum of changes at which iteration stops."""
+TOLERANCE = 1e-9  # the sum of changes at which iteration stops
 
 
 @dataclass(frozen=True)
@@ -18,8 +17,7 @@ class RandomWalk:
     """A random walk. `steps[a, b]` is the probability to go from b to a, by edge weight (SciPy CSR, shape (size, size))."""
 
     steps: Any
-    stranded: NDArray[np.bool_]
-    """Nodes without an edge, from which the walk restarts."""
+    stranded: NDArray[np.bool_]  # nodes without an edge, from which the walk restarts
 
     @classmethod
     def along(

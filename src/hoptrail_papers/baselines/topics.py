@@ -65,5 +65,4 @@ class Topics(PassageTasks[str]):
 
 
 def topic_id(passage: str) -> str:
-    """The id of the topic of a passage."""
     return content_id("o", passage)

@@ -27,12 +27,9 @@ from hoptrail.text.normal_forms import folded
 from hoptrail.types import Extraction, Span
 from hoptrail_papers.nearest import best_of
 
-_READ = 1024
-"""Extractions read at a time."""
-_COMPARED = 1 << 20
-"""Pairs of rows compared at a time."""
-_RECENT = 1 << 16
-"""Entities whose keys are cached: most are frequent."""
+_READ = 1024  # extractions read at a time
+_COMPARED = 1 << 20  # pairs of rows compared at a time
+_RECENT = 1 << 16  # entities whose keys are cached: most are frequent
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +105,8 @@ def _digest_of(entity: str, left_out: Collection[Shape]) -> int | None:
     return int.from_bytes(blake2b(key.encode(errors="surrogatepass"), digest_size=8).digest())
 
 
-EXPANSION = 1 << 18
-"""Pairs of sentences with a shared entity that are processed at a time."""
-
-TOGETHER = 1 << 16
-"""Rows processed at a time."""
+EXPANSION = 1 << 18  # pairs of sentences with a shared entity that are processed at a time
+TOGETHER = 1 << 16  # rows processed at a time
 
 
 def unordered(edges: Directed) -> Directed:

@@ -49,10 +49,7 @@ from hoptrail_papers.chainrag.linking import (
 )
 from hoptrail_papers.nearest import PROBES, Nearest
 
-EC = "EC"
-SS = "SS"
-SA = "SA"
-KINDS = (EC, SS, SA)
+KINDS = EC, SS, SA = ("EC", "SS", "SA")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +173,11 @@ def nodes_of(
     snapshot: Snapshot, places: SentencePlaces, settings: SentenceGraphSettings, within: Sequence[Unit] | None = None
 ) -> Nodes:
     """The nodes for the sentences at these places: all of an index, or those `within` some of its passages."""
-    spans = (
-        snapshot.table.first_sources(Kind.PASSAGE)
-        if within is None
-        else [(unit.id, unit.sources[0]) for unit in within]
-    )
-    extractions = snapshot.extractions(None if within is None else {unit.id for unit in within})
+    some = None if within is None else {unit.id: unit.sources[0] for unit in within}
+    spans = dict(snapshot.table.first_sources(Kind.PASSAGE)) if some is None else some
+    extractions = snapshot.extractions(some)
     return Nodes(
-        places.passages(span for _, span in spans),
+        places.passages(spans.values()),
         places.starts,
         mentions_in(places, (found for _, found in extractions), settings.left_out),
         lambda: snapshot.search.vectors_in_order([Kind.SENTENCE], places.ids),
@@ -192,7 +186,6 @@ def nodes_of(
 
 
 def stored_pairs(snapshot: Snapshot, kind: str, places: SentencePlaces) -> Directed:
-    """The stored links of a kind."""
     return unordered(snapshot.graph.rows(kind, places.ids))
 
 
@@ -273,9 +266,8 @@ class SentenceGraph:
     def _row(self, name: str) -> int:
         row = bisect_left(self.ids, name)
         if row == len(self.ids) or self.ids[row] != name:
-            raise UsageError(
-                f"{name!r} is not among the {len(self.ids):,} sentences of this graph; use ids from `ids`."
-            )
+            known = f"the {len(self.ids):,} sentences of this graph"
+            raise UsageError(f"{name!r} is not among {known}; use ids from `ids`.")
         return row
 
 

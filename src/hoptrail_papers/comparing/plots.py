@@ -23,9 +23,7 @@ from hoptrail_papers.comparing.run_comparison import RunComparison, common_quest
 from hoptrail_papers.comparing.run_tables import QUALITY, TextTable, tables_of
 
 WIDTH, HEIGHT = 420, 260  # the size of one plot in pixels
-_PERFECT = "as it should be"
-_RIGHT = "share of right answers"
-_REACHED = "share of questions"
+_PERFECT, _RIGHT, _REACHED = "as it should be", "share of right answers", "share of questions"
 _STYLE = (
     "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222}"
     "table{border-collapse:collapse;font-size:.85rem;display:block;overflow-x:auto}"
@@ -39,17 +37,12 @@ Points = list[JsonObject]  # the points of a chart: the `run`, and the values by
 
 def recall_by_k(runs: Sequence[Run]) -> Points:
     """Mean recall at every k up to the deepest cutoff; empty if no question has gold passages."""
-    questions = [question for question in common_questions(runs) if question.supporting]
-    return [
-        {
-            "run": label,
-            "passages": k,
-            "recall": mean([recall_at(k, _found(run, one), one.supporting) for one in questions]),
-        }
-        for label, run in labelled(runs)
-        for k in range(1, DEEPEST_CUTOFF + 1)
-        if questions
-    ]
+    questions, points = [question for question in common_questions(runs) if question.supporting], []
+    for label, run in labelled(runs) if questions else ():
+        for k in range(1, DEEPEST_CUTOFF + 1):
+            recall = mean([recall_at(k, _found(run, one), one.supporting) for one in questions])
+            points.append({"run": label, "passages": k, "recall": recall})
+    return points
 
 
 def reached_by_hop(runs: Sequence[Run]) -> Points:
@@ -106,9 +99,8 @@ def to_page(comparison: RunComparison, runs: Sequence[Run]) -> str:
         content = chart.to_json(indent=None).replace("<", "\\u003c")  # otherwise a name could end the script
         script += f"\nvegaEmbed('#plot{number}', {content}, {{actions: false}});"
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_STYLE}</style><script type="module">{script}</script>'
-    body = "".join(
-        (*(f'<div id="plot{number}"></div>' for number in range(len(charts))), *map(_table, tables_of(comparison)))
-    )
+    places = (f'<div id="plot{number}"></div>' for number in range(len(charts)))
+    body = "".join((*places, *map(_table, tables_of(comparison))))
     return f'<!DOCTYPE html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
@@ -168,19 +160,17 @@ def _lines(points: Points, order: list[str], x: str, y: str, step: float = 1, **
 def _ladder(comparison: RunComparison) -> Any:
     """Every run's quality with its interval, in the order of the runs, so that an ablation reads from left to right."""
     draw = _extra("altair")
+    found = (comparison.score(run, comparison.groups[0], name) for name in QUALITY for run in comparison.runs)
     rows = [
-        {"run": score.run, "measure": name, "mean": score.mean, "low": score.interval.low, "high": score.interval.high}
-        for name in QUALITY
-        for run in comparison.runs
-        if (score := comparison.score(run, comparison.groups[0], name)) is not None
+        {"run": one.run, "measure": one.measure, "mean": one.mean, "low": one.interval.low, "high": one.interval.high}
+        for one in found
+        if one is not None
     ]
-    base = draw.Chart(draw.Data(values=rows), width=WIDTH / 2, height=HEIGHT).encode(
-        x=draw.X("run:N", sort=list(comparison.runs), title=None)
-    )
+    chart = draw.Chart(draw.Data(values=rows), width=WIDTH / 2, height=HEIGHT)
+    base = chart.encode(x=draw.X("run:N", sort=list(comparison.runs), title=None))
     tips = [draw.Tooltip("run:N"), *(draw.Tooltip(f"{name}:Q", format=".3f") for name in ("mean", "low", "high"))]
-    points = base.mark_line(point=True).encode(
-        y=draw.Y("mean:Q", title=None, scale=draw.Scale(domain=[0, 1])), tooltip=tips
-    )
+    height = draw.Y("mean:Q", title=None, scale=draw.Scale(domain=[0, 1]))
+    points = base.mark_line(point=True).encode(y=height, tooltip=tips)
     bars = base.mark_rule().encode(y="low:Q", y2="high:Q")
     return draw.layer(points, bars).facet(
         facet=draw.Facet("measure:N", sort=list(QUALITY), title=None), columns=4, title="Quality with 95 % intervals"
@@ -200,13 +190,10 @@ def _cost_against_quality(comparison: RunComparison, measured: Sequence[str]) ->
         if {(run, cost), (run, quality)} <= means.keys()
     ]
     tips = [draw.Tooltip("run:N"), draw.Tooltip("cost:Q", format=".4g"), draw.Tooltip("quality:Q", format=".3f")]
-    return (
-        draw.Chart(draw.Data(values=rows), title="Cost against quality", width=WIDTH, height=HEIGHT)
-        .mark_circle(size=120, opacity=1)
-        .encode(
-            x=draw.X("cost:Q", title=f"{cost} a question"),
-            y=draw.Y("quality:Q", title=quality, scale=draw.Scale(zero=False, padding=20)),
-            color=draw.Color("run:N", sort=list(comparison.runs)),
-            tooltip=tips,
-        )
+    chart = draw.Chart(draw.Data(values=rows), title="Cost against quality", width=WIDTH, height=HEIGHT)
+    return chart.mark_circle(size=120, opacity=1).encode(
+        x=draw.X("cost:Q", title=f"{cost} a question"),
+        y=draw.Y("quality:Q", title=quality, scale=draw.Scale(zero=False, padding=20)),
+        color=draw.Color("run:N", sort=list(comparison.runs)),
+        tooltip=tips,
     )

@@ -42,7 +42,6 @@ def tables_of(comparison: RunComparison) -> tuple[TextTable, ...]:
 
 
 def to_markdown(comparison: RunComparison) -> str:
-    """All tables in GitHub Flavored Markdown."""
     lines: list[str] = []
     for table in tables_of(comparison):
         lines += [f"## {table.title}", ""]
@@ -93,25 +92,19 @@ def _differences(comparison: RunComparison) -> TextTable:
 
 def _groups(comparison: RunComparison, by: Breakdown) -> TextTable:
     measures = [name for name in QUALITY if name in comparison.measures]
-    rows = (
-        (group.value, str(len(group.questions)), run, *_cells(comparison, run, group, measures))
-        for group in comparison.groups
-        if group.by is by
-        for run in comparison.runs
-    )
+    rows = []
+    for group in (group for group in comparison.groups if group.by is by):
+        asked = str(len(group.questions))
+        rows += [(group.value, asked, run, *_cells(comparison, run, group, measures)) for run in comparison.runs]
     return TextTable(f"By {by.value}", (by.value, "questions", "run", *measures), tuple(rows))
 
 
 def _confidences(comparison: RunComparison) -> TextTable:
-    rows = (
-        (
-            row.run,
-            *(str(row.answers), *(f"{value:.3f}" for value in (row.risk, row.area, row.calibration, row.brier))),
-            f"{row.sure.value:.3f} [{row.sure.interval.low:.2f} {row.sure.interval.high:.2f}]" if row.sure else "-",
-            f"{row.coverage:.3f}",
-        )
-        for row in comparison.confidences
-    )
+    rows = []
+    for row in comparison.confidences:
+        values = (f"{value:.3f}" for value in (row.risk, row.area, row.calibration, row.brier))
+        sure = f"{row.sure.value:.3f} [{row.sure.interval.low:.2f} {row.sure.interval.high:.2f}]" if row.sure else "-"
+        rows.append((row.run, str(row.answers), *values, sure, f"{row.coverage:.3f}"))
     note = (
         f"Risk: the share of wrong answers. Its area is below the risk if sure answers tend to be right. Sure: answers with a "
         f"confidence of {SURE} or more, the share of right ones among them, and their share of all questions."

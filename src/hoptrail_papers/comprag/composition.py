@@ -23,8 +23,7 @@ Method = Literal["roles", "product", "permuted-product", "shift-sum", "concatena
 PRODUCTS = ("product", "permuted-product")
 
 SLOTS = 3
-BLOCK = 4096
-"""Triples composed at a time: about 100 MiB of spectra at 384 dimensions."""
+BLOCK = 4096  # triples composed at a time: about 100 MiB of spectra at 384 dimensions
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,7 @@ from hoptrail_papers.comprag.graph import TripleGraphSettings, search_triples
 from hoptrail_papers.comprag.question_triples import QuestionTriples, question_triples
 from hoptrail_papers.comprag.space import TripleSpace, how_to_add
 
-AHEAD = 10
-"""The first hits, among which triples get only some places."""
+AHEAD = 10  # the first hits, among which triples get only some places
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +67,7 @@ class CompragSettings(PassageSettings):
         return {f"{TRIPLES}.{setting}": how_to_add(setting)} if setting else {}
 
 
-ALONE = CompragSettings(hybrid_weight=0)
-"""Triples without any other search, to compare compositions and graphs."""
+ALONE = CompragSettings(hybrid_weight=0)  # triples without any other search, to compare compositions and graphs
 
 
 POSTER = replace(

@@ -24,8 +24,7 @@ from hoptrail_papers.baselines.pagerank import RandomWalk
 from hoptrail_papers.comprag.question_triples import QuestionTriples
 from hoptrail_papers.comprag.space import RELATION, TripleSpace
 
-LEAST_RELATION = 0.3
-"""The least similarity of a triple that shares an entity to the relations of the question."""
+LEAST_RELATION = 0.3  # the least similarity of a triple that shares an entity to the relations of the question
 DAMPING = 0.85
 
 

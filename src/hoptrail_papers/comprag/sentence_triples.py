@@ -54,12 +54,9 @@ def life_roles(text: str, mentions: Sequence[Mention]) -> dict[int, str]:
     return {mention.start: "birth" if mention.start < turn else "death" for mention in inside}
 
 
-MOST = 8
-"""Most triples of one sentence: a list of thirty names says little about each."""
+MOST = 8  # most triples of one sentence: a list of thirty names says little about each
 
-LONGEST_RELATION = 6
-LONGEST_PHRASE = 6
-"""Most words of a relation, and of a noun phrase that is not a mention."""
+LONGEST_RELATION, LONGEST_PHRASE = 6, 6  # most words of a relation, and of a noun phrase that is not a mention
 
 _POINTING = word_set("the this that these those his her its their he she it they")
 _RELATIVE = word_set("who which that whom whose where")
@@ -202,7 +199,6 @@ def _noun_phrase(tokens: Sequence[Token]) -> str:
     """The noun phrase at the start of `tokens`, without its article."""
     start = 1 if tokens and tokens[0].lower in ARTICLES else 0
     stops = PREPOSITIONS | lexicon.QUESTION_WORDS | _RELATIVE | _ENDS | ARTICLES | lexicon.AUXILIARIES
-    phrase = takewhile(
-        lambda token: token.lower not in stops and not token.participle, tokens[start : start + LONGEST_PHRASE]
-    )
+    near = tokens[start : start + LONGEST_PHRASE]
+    phrase = takewhile(lambda token: token.lower not in stops and not token.participle, near)
     return " ".join(token.text for token in phrase)

@@ -167,11 +167,8 @@ def _parts(head: ParsedToken) -> Iterator[ParsedToken]:
 SEPARATOR = " | "
 """Between the slots in a triple's text; a bar in a slot becomes a slash."""
 
-LONGEST_SLOT = 200
-"""Characters of a slot: what is longer is a sentence, not a name or a relation."""
-
-READ_TOGETHER = 128
-"""Passages whose facts are read together."""
+LONGEST_SLOT = 200  # characters of a slot: what is longer is a sentence, not a name or a relation
+READ_TOGETHER = 128  # passages whose facts are read together
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,10 @@ from hoptrail.text.words import LETTERS, words_in
 from hoptrail.types import Kind, Ranking, Span, Unit, content_id
 from hoptrail_papers.hirag.profiles import DISAMBIGUATION, profile_id
 
-MOST_WORDS = 16
-"""Words of the longest title that is looked up in a question."""
+MOST_WORDS = 16  # words of the longest title that is looked up in a question
 CANDIDATES = 20
 """Titles compared with a name letter by letter: those that share its rarest words (the released code: 20)."""
-MOST_LETTERS = 200
-"""Letters of a name and of a title that are compared."""
+MOST_LETTERS = 200  # letters of a name and of a title that are compared
 
 _WORD = re.compile(LETTERS)
 
@@ -84,8 +82,7 @@ class TitleIndex:
         self._page_of = {document: title for title in titles for document in title.documents}
         named = [(title.name, title) for title in titles]
         named += [(name, self._page_of[document]) for name, document in sorted(further_names)]
-        self._names: list[str] = [name for name, _ in named]
-        self._titles: list[Title] = [title for _, title in named]
+        self._names, self._titles = [name for name, _ in named], [title for _, title in named]
         # Each name is looked up whole, with and without its parenthesis, and by word.
         self._forms = [tuple(dict.fromkeys((name_key(name), name_key(base_title(name))))) for name in self._names]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
@@ -139,11 +136,8 @@ class TitleIndex:
         for place in (*sorted(equal), *self._candidates(key)):
             similarity = 1.0 if place in equal else self._similarity(key, place)
             likeness[self._titles[place]] = max(likeness[self._titles[place]], similarity)
-        matches = [
-            TitleMatch(title, value, title in shared, key == name_key(title.name))
-            for title, value in likeness.items()
-            if value >= least
-        ]
+        near = ((title, value) for title, value in likeness.items() if value >= least)
+        matches = (TitleMatch(title, value, title in shared, key == name_key(title.name)) for title, value in near)
         return tuple(sorted(matches, key=lambda match: (-match.similarity, match.title.name, match.title.documents)))
 
     def _candidates(self, key: str) -> Sequence[int]:
@@ -182,10 +176,8 @@ def _is_name(part: str, *, at_start: bool, cased: bool) -> bool:
     return not cased or part != part.lower() or part.lower() == part.upper()  # some scripts have no capitals
 
 
-SEARCHED = 100
-"""Passages found to lead to pages."""
-CACHED_PAGES = 512
-"""Pages whose chunks are cached with their vectors: some 20 MB at twenty chunks each."""
+SEARCHED = 100  # passages found to lead to pages
+CACHED_PAGES = 512  # pages whose chunks are cached with their vectors: some 20 MB at twenty chunks each
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,10 +264,8 @@ class HierarchicalSearch:
         """The chunks of a page by falling cosine with the question's `vector`, then by rising id."""
         if not (self._settings.chunk_characters or self._settings.chunk_words):
             own = [unit.id for unit in self._corpus.snapshot.table.within(Kind.PASSAGE, page.documents)]
-            return [
-                Chunk(hit.unit, hit.unit, hit.score)
-                for hit in nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)
-            ]
+            hits = nearest(self._corpus, vector, len(own), Kind.PASSAGE, own)
+            return [Chunk(hit.unit, hit.unit, hit.score) for hit in hits]
         snapshot = self._corpus.snapshot
         cut_page = HierarchicalSearch(self._corpus.without_lease, self._settings).cut_page
         cached = snapshot.derived(("chunks", self._settings), lambda: lru_cache(CACHED_PAGES)(cut_page))
@@ -305,12 +295,11 @@ class HierarchicalSearch:
         passages = list(self._corpus.snapshot.table.within(Kind.PASSAGE, title.documents))
         documents = self._corpus.documents({unit.document for unit in passages})
         excluded = self._profile_lines(documents)
-        pairs = [
-            (chunk, unit)
-            for unit in sorted(passages, key=lambda unit: unit.sources)
-            for own in ([span for span in excluded if span.document == unit.document],)
-            for chunk in cut_passage(unit, documents[unit.document].sentences(), self._settings, own)
-        ]
+        pairs: list[tuple[Unit, Unit]] = []
+        for unit in sorted(passages, key=lambda unit: unit.sources):
+            own = [span for span in excluded if span.document == unit.document]
+            sentences = documents[unit.document].sentences()
+            pairs += ((chunk, unit) for chunk in cut_passage(unit, sentences, self._settings, own))
         return pairs, self._corpus.encoder.encode([chunk.searchable for chunk, _ in pairs])
 
     def _profile_lines(self, documents: Collection[str]) -> list[Span]:

@@ -37,8 +37,7 @@ from hoptrail.types import Document, Extraction, Fact, Kind, Span, Unit, content
 DISAMBIGUATION = "(disambiguation)"
 """The suffix of a name that several things share, as in Wikipedia."""
 
-READ = 512
-"""Documents looked up together."""
+READ = 512  # documents looked up together
 
 
 @dataclass(frozen=True, slots=True)

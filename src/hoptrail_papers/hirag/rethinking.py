@@ -46,14 +46,12 @@ PROFILE = "profile"
 LEAD = "lead"
 FALLBACK = "fallback"
 """Channel of hits from searching the corpus as a whole."""
-READ = frozenset({PAGE, PROFILE, LEAD, FALLBACK})
-"""Channels of hits that were read; all others were only found."""
+READ = frozenset({PAGE, PROFILE, LEAD, FALLBACK})  # channels of hits that were read; all others were only found
 
 Engine = Callable[[str], Ranking]
 """A fallback engine: its hits for a question, best first. One on the web may raise ModelUnavailable."""
 
-MEMORY_ROUNDS = 5
-"""m of equation 7."""
+MEMORY_ROUNDS = 5  # m of equation 7
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,7 @@ AGENT = "hoptrail (https://pypi.org/project/hoptrail/)"
 """Wikimedia refuses clients that do not say who they are."""
 
 
-SECONDS = 20.0
-"""The deadline of an exchange."""
+SECONDS = 20.0  # the deadline of an exchange
 LARGEST, CHARACTERS = 2_000_000, 2_000
 """The most bytes of a reply that are read, and characters of a page that are kept."""
 
@@ -71,9 +70,7 @@ class WebSearch:
 
     def search(self, question: str, limit: int) -> tuple[WebPage, ...]:
         """The first `limit` pages of the engine, in its order, without those that lack text or address.
-
-        Raises:
-            ModelUnavailable: there was no valid reply in time. The message contains no key, whatever the server says.
+        Raises: ModelUnavailable: there was no valid reply in time. The message contains no key, whatever the server says.
         """
         import httpx2
 
@@ -109,19 +106,14 @@ class WebSearch:
             raise _Unfit("sent no JSON") from None
 
     def _request(self, question: str, limit: int) -> JsonObject:
-        headers = {"User-Agent": AGENT, "Accept": "application/json"}
+        headers, url = {"User-Agent": AGENT, "Accept": "application/json"}, self._settings.address
         if self._settings.engine == "serper":
             headers["X-API-KEY"] = self._address.key
-            return {
-                "method": "POST",
-                "url": self._settings.address,
-                "headers": headers,
-                "json": {"q": question, "num": limit},
-            }
+            return {"method": "POST", "url": url, "headers": headers, "json": {"q": question, "num": limit}}
         asked = {"generator": "search", "gsrsearch": question, "gsrlimit": str(limit)}
         shown = {"prop": "extracts|info", "exintro": "1", "explaintext": "1", "exlimit": "max", "inprop": "url"}
         form = {"action": "query", "format": "json", "formatversion": "2"}
-        return {"method": "GET", "url": self._settings.address, "headers": headers, "params": form | asked | shown}
+        return {"method": "GET", "url": url, "headers": headers, "params": form | asked | shown}
 
     def _pages(self, reply: Any) -> Iterator[WebPage]:
         serper = self._settings.engine == "serper"

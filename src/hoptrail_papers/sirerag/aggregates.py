@@ -128,8 +128,7 @@ def is_date_or_number(name: str) -> bool:
     return not any(character.isalpha() for character in name) or figure_shape(name.strip(" .,")) is not None
 
 
-LONGEST = 4
-"""The most words of a full name."""
+LONGEST = 4  # the most words of a full name
 
 ADDRESSES = word_set("mr mrs ms miss dr sir lady lord professor prof king queen")
 TELLING_APART = word_set(
@@ -147,7 +146,6 @@ class InformativeNames:
         self.note(base_title(title))
 
     def note(self, name: str) -> None:
-        """Note a name in the text."""
         words = _words_of(name)
         full = " ".join(words)
         if 1 < len(words) <= LONGEST and _is_full(words):

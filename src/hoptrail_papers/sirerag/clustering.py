@@ -35,11 +35,9 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.setting_limits import AtLeast1, check_limits
 from hoptrail_papers.nearest import PROBES, Nearest, best_of
 
-Groups = list[tuple[int, ...]]
-"""Row numbers, rising, of groups that are not empty and not there twice, by their rows."""
+Groups = list[tuple[int, ...]]  # row numbers, rising, of groups that are not empty and not there twice, by their rows
 
-Words = Sequence[int] | NDArray[np.integer]
-"""How many words the text of each row has."""
+Words = Sequence[int] | NDArray[np.integer]  # how many words the text of each row has
 
 Cluster = Callable[[FloatMatrix, Words], Groups]
 """Groups rows of vectors, shape (n, d), of unit length. The same rows give the same groups. A row may be in several."""
@@ -47,8 +45,7 @@ Cluster = Callable[[FloatMatrix, Words], Groups]
 Method = Callable[[FloatMatrix], list[Places]]
 """A way of grouping: groups of rows of vectors, shape (n, d): n of at least 1, unit length, no two equal. Every row is in one."""
 
-_COMPARED = 4096
-"""Vectors compared at a time."""
+_COMPARED = 4096  # vectors compared at a time
 
 _PROGRESS = 0.75
 """A part that keeps more of its group than this is halved instead: splitting then takes few rounds, whatever the method."""
@@ -147,26 +144,18 @@ def halves(vectors: FloatMatrix, group: Places) -> list[Places]:
 
 # --- Leiden
 
-_SPARE = 3
-"""Neighbours looked at beyond those that are kept, for ties that rounding could decide."""
-
-_BLOCK = 1 << 13
-"""Links whose ends' vectors are held at a time."""
-
-_EXACT_UP_TO = 30_000
-"""Above so many rows neighbours are sought in nearby cells (`nearest.py`), where a few are missed."""
+_SPARE = 3  # neighbours looked at beyond those that are kept, for ties that rounding could decide
+_BLOCK = 1 << 13  # links whose ends' vectors are held at a time
+_EXACT_UP_TO = 30_000  # above so many rows neighbours are sought in nearby cells (`nearest.py`), where a few are missed
 
 _LEAST = 1e-3
 _POWER = 3
 """Links weigh similarity (at least `_LEAST`) to this power; at 1, groups came out a little smaller and covered a little less."""
 
-_RESOLUTION = 0.1
-"""Times rows over target size: groups of text passages come out near their target at 5 neighbours."""
+_RESOLUTION = 0.1  # times rows over target size: groups of text passages come out near their target at 5 neighbours
 
 _ITERATIONS = 2
-
-SECOND_SHARE = 0.3
-"""A row is also in a second group when this share of its links leads there."""
+SECOND_SHARE = 0.3  # a row is also in a second group when this share of its links leads there
 
 
 def leiden_groups(target: int, smallest: int, neighbours: int, vectors: FloatMatrix) -> list[Places]:
@@ -263,12 +252,9 @@ def _sums(
 
 # --- RAPTOR
 
-DIMENSIONS = 10
-"""Of the reduced vectors; this many rows and one more are one group, unseen."""
-COMPONENTS = 49
-"""The most groups of one mixture."""
-RESPONSIBILITY = 0.1
-"""A row is in every group that takes more than this share of the responsibility for it."""
+DIMENSIONS = 10  # of the reduced vectors; this many rows and one more are one group, unseen
+COMPONENTS = 49  # the most groups of one mixture
+RESPONSIBILITY = 0.1  # a row is in every group that takes more than this share of the responsibility for it
 
 _LOCAL_NEIGHBOURS = 10
 _ADDED_VARIANCES = (1e-6, 1e-4, 1e-2, 1.0)

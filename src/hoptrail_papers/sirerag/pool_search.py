@@ -54,9 +54,7 @@ def summaries_of(snapshot: Snapshot, pool: TreePool) -> frozenset[str]:
 
 
 Scorer = Literal["dense", "bm25", "hybrid", "late-interaction"]
-
-FUSED_DEPTH = 100
-"""Hits of each fused ranking."""
+FUSED_DEPTH = 100  # hits of each fused ranking
 
 WIDENINGS = (1, 8, 64, 512)
 """Factors by which more and more summaries are requested while too many of the nearest belong to other trees."""

@@ -28,8 +28,7 @@ from hoptrail.types.json_object import JsonObject
 from hoptrail_papers.comparing.run_tables import TextTable
 from hoptrail_papers.sirerag.tree_store import groups_of
 
-Pair = tuple[str, str]
-"""Two passage ids in sorted order."""
+Pair = tuple[str, str]  # two passage ids in sorted order
 
 MOST_PASSAGES = 400
 """The pairs of larger groups, whose number grows with the square, are not counted: such a group relates nothing in particular."""
@@ -60,11 +59,9 @@ class TreeCoverage:
     rows: tuple[Coverage, ...]
 
     def to_json(self) -> JsonObject:
-        """The JSON object, by name of grouping."""
         return {"data": self.data, "groupings": {row.grouping: asdict(row) for row in self.rows}}
 
     def table(self) -> TextTable:
-        """One row per grouping."""
         rows = (
             (row.grouping, f"{row.groups:,}", f"{row.pairs:,}", *map(share, (row.supporting, row.all, row.overlap)))
             for row in self.rows
@@ -83,17 +80,11 @@ def measure_tree_coverage(snapshot: Snapshot, dataset: Dataset, names: Mapping[s
         raise UsageError(f"no question of {dataset.name} has two gold passages, so that groups have nothing to cover.")
     predicted = {name: (groups, pairs_of(groups)) for name, groups in _groupings(snapshot, names).items()}
     similarity = predicted["similarity"][1]
-    rows = (
-        Coverage(
-            name,
-            len(groups),
-            len(pairs),
-            coverage(pairs, supporting),
-            coverage(pairs, everything) if everything != supporting else None,
-            overlap(pairs, similarity, supporting),
-        )
-        for name, (groups, pairs) in predicted.items()
-    )
+    rows = []
+    for name, (groups, pairs) in predicted.items():
+        share_of_all = coverage(pairs, everything) if everything != supporting else None
+        shares = (coverage(pairs, supporting), share_of_all, overlap(pairs, similarity, supporting))
+        rows.append(Coverage(name, len(groups), len(pairs), *shares))
     return TreeCoverage(dataset.name, tuple(rows))
 
 
@@ -134,11 +125,8 @@ def _groupings(snapshot: Snapshot, names: Mapping[str, Sequence[str]]) -> dict[s
 
 def _lowest(snapshot: Snapshot, tree: str, leaves: Mapping[str, frozenset[str]]) -> Iterator[frozenset[str]]:
     """Yield the passages of every group with leaves."""
-    members = (
-        frozenset().union(*(leaves.get(child, frozenset()) for child in children))
-        for children in groups_of(snapshot, tree).values()
-    )
-    return _countable(members)
+    groups = groups_of(snapshot, tree).values()
+    return _countable(frozenset().union(*(leaves.get(child, ()) for child in children)) for children in groups)
 
 
 def _countable(groups: Iterable[frozenset[str]]) -> Iterator[frozenset[str]]:

@@ -39,7 +39,6 @@ class Node:
 
     @classmethod
     def of(cls, unit: Unit) -> Node:
-        """The node of a unit."""
         return cls(unit.id, len(unit.text.split()), unit.sources[0], tuple(map(hash, unit.sources)))
 
 
@@ -78,17 +77,12 @@ class Level:
         return tuple(self.ids[row] for row in rows.tolist())
 
 
-LEAVES = 1
-"""The level of the leaves: summaries start on the one above."""
+LEAVES = 1  # the level of the leaves: summaries start on the one above
+HIGHEST_LEVEL = 9  # a level is one digit of an id
 
-HIGHEST_LEVEL = 9
-"""A level is one digit of an id."""
+Members = Mapping[str, Collection[str]]  # the children of groups, sorted, by the ids of the groups, sorted too
 
-Members = Mapping[str, Collection[str]]
-"""The children of groups, sorted, by the ids of the groups, sorted too."""
-
-Weights = dict[str, dict[str, float]]
-"""`Members` with the weights of the links."""
+Weights = dict[str, dict[str, float]]  # `Members` with the weights of the links
 
 
 def group_id(tree: str, level: int, children: Iterable[str], taken: Collection[str] = ()) -> str:
@@ -107,7 +101,6 @@ def level_of(group: str) -> int:
 
 
 def groups_of(snapshot: Snapshot, tree: str) -> Weights:
-    """The groups of a tree."""
     groups: Weights = {}
     for source, target, weight in sorted((link.source, link.target, link.weight) for link in snapshot.links(tree)):
         groups.setdefault(source, {})[target] = weight
@@ -115,21 +108,15 @@ def groups_of(snapshot: Snapshot, tree: str) -> Weights:
 
 
 def members_of(groups: Members) -> set[str]:
-    """The children of all these groups."""
     return {child for children in groups.values() for child in children}
 
 
 TREES = (SIMILARITY_TREE, RELATEDNESS_TREE, JOINT_TREE, ENTITY_TREE)
 """The kinds of links from summaries to their children."""
 
-KINDS = (Kind.PASSAGE, Kind.AGGREGATE, Kind.SUMMARY)
-"""The kinds of units that are nodes."""
-
-WRITTEN = 65_536
-"""Links written at a time."""
-
-_DIGITS = 5
-"""Decimals of the weight of a link: those that do not depend on the machine's order of summation."""
+KINDS = (Kind.PASSAGE, Kind.AGGREGATE, Kind.SUMMARY)  # the kinds of units that are nodes
+WRITTEN = 65_536  # links written at a time
+_DIGITS = 5  # decimals of the weight of a link: those that do not depend on the machine's order of summation
 
 
 class TreeStore:
@@ -202,14 +189,10 @@ def _weighted(
     return ((child, weights[child]) for child in children)
 
 
-SMALLEST_GROUP = 2
-"""A summary of a single node would only repeat it."""
+SMALLEST_GROUP = 2  # a summary of a single node would only repeat it
+_BLOCK = 1 << 24  # cosines of nodes with centres in memory at a time: 64 MiB
 
-_BLOCK = 1 << 24
-"""Cosines of nodes with centres in memory at a time: 64 MiB."""
-
-Changed = dict[str, tuple[str, ...]]
-"""The children, sorted, of groups that are new or have other children than before."""
+Changed = dict[str, tuple[str, ...]]  # the children, sorted, of groups that are new or have other children than before
 
 
 def pruned(groups: Members, existing: Collection[str]) -> Changed:

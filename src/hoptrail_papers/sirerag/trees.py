@@ -58,12 +58,10 @@ from hoptrail_papers.sirerag.tree_store import (
     ungrouped,
 )
 
-BATCH = 64
-"""Summaries made at a time, and the least number stored together,"""
+BATCH = 64  # summaries made at a time, and the least number stored together
 SOURCES = 1 << 18
-"""unless they have more sources, of some 200 bytes each: high up in a large tree a summary has tens of thousands."""
-_NAMED = 3
-"""Children that a note names."""
+"""The most sources of these, of some 200 bytes each: high up in a large tree a summary has tens of thousands."""
+_NAMED = 3  # children that a note names
 
 
 def stale(groups: Members, nodes: Nodes, summaries: Nodes) -> list[str]:
@@ -98,12 +96,12 @@ class Summariser:
         def weight(group: str) -> int:
             return sum(len(nodes[child].sources) for child in groups[group] if child in nodes)
 
-        due, done = stale(groups, nodes, store.nodes(groups.keys())), 0
+        due, done, doing = stale(groups, nodes, store.nodes(groups.keys())), 0, f"summarising for the {self.tree}"
         for stored in batched(due, kept_at_once(self.context, len(due), BATCH), weight, SOURCES):
             summaries: list[Unit] = []
             try:
                 for batch in batched(stored, BATCH, weight, SOURCES):
-                    self._report(done, len(due))
+                    self.context.report(doing, done, len(due))
                     children = {group: _finished(groups[group], nodes) for group in batch}
                     wanted = {child.id for own in children.values() for child in own}
                     units = {unit.id: unit for unit in store.units(wanted)}
@@ -112,15 +110,12 @@ class Summariser:
                     done += len(batch)
                     self.context.pause()
             finally:  # whatever stops the run: they may have been paid for
-                self._store(summaries)
+                if summaries:
+                    vectors = encode_texts(self.context, [unit.searchable for unit in summaries])
+                    self.context.writer.put_units(summaries, vectors)
+                    self.context.writer.checkpoint()
         if due:
-            self._report(len(due), len(due))
-
-    def _store(self, summaries: Sequence[Unit]) -> None:
-        if summaries:
-            vectors = encode_texts(self.context, [unit.searchable for unit in summaries])
-            self.context.writer.put_units(summaries, vectors)
-            self.context.writer.checkpoint()
+            self.context.report(doing, len(due), len(due))
 
     def _summarise(self, children: Mapping[str, tuple[Unit, ...]], summaries: list[Unit]) -> None:
         """Add the summaries of groups, given with their children, one by one: the language may fail between two."""
@@ -142,14 +137,9 @@ class Summariser:
             f"{self.tree}: no summary of {names}{more}: {reason}. Run the same command again to try once more."
         )
 
-    def _report(self, done: int, total: int) -> None:
-        self.context.report(f"summarising for the {self.tree}", done, total)
-
 
 Levels = Annotated[int, Limit(lambda value: 2 <= value <= HIGHEST_LEVEL, f"is 2 to {HIGHEST_LEVEL}")]
-
-GROWTH = 1.5
-"""A group with later nodes is split once it is this many times as large as clustering would make it."""
+GROWTH = 1.5  # a group with later nodes is split once it is this many times as large as clustering would make it
 NEWCOMERS = 0.1
 """Nodes without a group are clustered among themselves if they exceed this share of a level, else placed singly."""
 
@@ -158,8 +148,7 @@ NEWCOMERS = 0.1
 class TreeSettings(Limited):
     """How trees are grown and kept up to date."""
 
-    levels: Levels = 4
-    """The most levels, leaves included (paper: 4)."""
+    levels: Levels = 4  # the most levels, leaves included (paper: 4)
     summary_words: AtLeast1 = 100
     """The most words of a summary: about 140 tokens. The paper's code has no limit, RAPTOR asks for 100 tokens. The local
     encoder, which reads 256 word pieces, sees all of it."""
@@ -258,8 +247,7 @@ class SimilarityTreeSettings(TreeSettings):
     leaf_placement: Literal["flat", "two-level"] = "flat"
     """Where passages enter the tree (table 2). flat: all on the first level; two-level: abstract ones on the second level, beside
     the summaries of the others."""
-    abstract: ShareInside = 0.2
-    """two-level: the share of passages that counts as abstract. Ours: the paper gives none."""
+    abstract: ShareInside = 0.2  # two-level: the share of passages that counts as abstract. Ours: the paper gives none.
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,7 @@ from hoptrail.types import Hit, Kind, Unit
 Neighbours = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 """The neighbours of each id of a batch, nearest first; an id without any may be missing."""
 
-Scorer = Callable[[Sequence[str]], Sequence[float]]
-"""A score between 0 and 1 for each id of a batch; no id comes twice."""
+Scorer = Callable[[Sequence[str]], Sequence[float]]  # a score between 0 and 1 for each id of a batch; no id comes twice
 
 Penalty = Callable[[Sequence[str]], Sequence[float]]
 """The divisor of each score of a batch; the ids come by falling score."""
@@ -113,8 +112,7 @@ def _scores(batch: Sequence[str], score: Scorer, penalty: Penalty) -> tuple[dict
 
 HYBRID = "hybrid"
 
-Scoring = Callable[[str], Scorer]
-"""Scores of passages for a question."""
+Scoring = Callable[[str], Scorer]  # scores of passages for a question
 
 
 def _hybrid_scorer(corpus: Corpus, question: str) -> Scorer:
@@ -153,7 +151,6 @@ def open_scoring(name: str, corpus: Corpus) -> Scoring:
 
 
 def passages_by_id(snapshot: Snapshot, names: Sequence[str]) -> Mapping[str, Unit]:
-    """Passages by their ids."""
     return {unit.id: unit for unit in snapshot.units(Kind.PASSAGE, set(names))}
 
 

@@ -36,8 +36,7 @@ from hoptrail.text.normal_forms import same_words
 from hoptrail.text.values import read_date, read_number
 from hoptrail.types import Unit
 
-Pair = tuple[str, str]
-"""A premise and a hypothesis."""
+Pair = tuple[str, str]  # a premise and a hypothesis
 
 ENTAILMENT = "entailment"
 
@@ -91,8 +90,7 @@ def _entailment_of(labels: Any, name: str) -> int:
     return places[0]
 
 
-Same = Callable[[str, str], bool]
-"""Whether two answers mean the same."""
+Same = Callable[[str, str], bool]  # whether two answers mean the same
 
 _log = logging.getLogger(__name__)
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from statistics import fmean
 from typing import ClassVar, Literal
 
@@ -185,8 +185,10 @@ class Sunar(Hopwise):
             return None, []
         last = hops[-1].hop
         if self.settings.meta_reasoning:
-            tops = [cited.hop.hits[:MER_PER_HOP] for cited in hops]
-            evidence = self._ordered(question, interleave(tops, MER_PER_HOP * len(tops)))[:MER_KEPT]
+            tops = interleave([cited.hop.hits[:MER_PER_HOP] for cited in hops], MER_PER_HOP * len(hops))
+            scores = self._scoring(question)([hit.unit.id for hit in tops])
+            scored = zip(tops, scores, strict=True)
+            evidence = ranked(replace(hit, score=score) for hit, score in scored)[:MER_KEPT]
         elif last.asked == question:
             return last.answer, []
         else:
@@ -196,11 +198,10 @@ class Sunar(Hopwise):
     def search(self, asked: str, first: Ranking, meter: Meter) -> Ranking:
         """NAR: rerank the first stage's hits and their neighbours, at most `k`. Raises: TaskFailed: sampling failed."""
         chosen, snapshot, graph = self.settings, self.corpus.snapshot, COMPLEMENTS[self.settings.first_stage]
+        stored = partial(stored_neighbours, snapshot, graph, most=chosen.neighbours)
         reranked = rerank_adaptively(
             {hit.unit.id: hit.score for hit in first},
-            no_neighbours
-            if chosen.nar == "off"
-            else lambda names: stored_neighbours(snapshot, graph, names, chosen.neighbours),
+            no_neighbours if chosen.nar == "off" else stored,
             self._scoring(asked),
             chosen.adaptive,
             self._penalty(asked, meter) if chosen.nar == "guided" else no_penalty,
@@ -244,8 +245,3 @@ class Sunar(Hopwise):
             return drawn
 
         return penalties
-
-    def _ordered(self, question: str, hits: Ranking) -> Ranking:
-        """Hits in the order of their scores for the whole question."""
-        scores = self._scoring(question)([hit.unit.id for hit in hits])
-        return ranked(replace(hit, score=score) for hit, score in zip(hits, scores, strict=True))

@@ -18,8 +18,7 @@ from hoptrail_scale.publishing.objects import Objects, StoreAddress
 if TYPE_CHECKING:
     from obstore import UpdateVersion
 
-FORMAT = 1
-"""Increased whenever an older hoptrail could misread what a newer one publishes."""
+FORMAT = 1  # increased whenever an older hoptrail could misread what a newer one publishes
 
 ALTERED = "its content does not have the checksum in its name"
 POINTER = "current.json"
@@ -91,7 +90,6 @@ class Pointer:
 
     @property
     def number(self) -> int:
-        """The number of the current publication."""
         return number_of(self.manifests[0])
 
 
@@ -101,7 +99,6 @@ def number_of(name: str) -> int:
 
 
 def object_of(manifest: str) -> str:
-    """The name of the object of a manifest."""
     return f"{MANIFESTS}/{manifest}.json"
 
 

@@ -34,12 +34,8 @@ SCHEMES = ("s3", "gs", "az")
 _SECRET = re.compile(r"^(AWS|AZURE|GOOGLE)_.*(KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|SAS)")
 _ENDPOINT = re.compile(r"^(AWS|AZURE|GOOGLE)_.*ENDPOINT")
 _ACCOUNTS = ("GOOGLE_SERVICE_ACCOUNT", "GOOGLE_SERVICE_ACCOUNT_PATH", "GOOGLE_SERVICE_ACCOUNT_KEY")
-
-STREAMS = 16
-"""Concurrent requests."""
-
-RETRIES, RETRY_SECONDS = 5, 30
-"""How often and for how many seconds a failing request is retried."""
+STREAMS = 16  # concurrent requests
+RETRIES, RETRY_SECONDS = 5, 30  # how often and for how many seconds a failing request is retried
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +81,6 @@ def endpoint() -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if named else ""
 
 
-def without_tls() -> bool:
-    """Whether the environment names an endpoint without TLS."""
-    return any(value.startswith("http://") for value in _endpoints())
-
-
 def secrets() -> tuple[str, ...]:
     """The secrets of object stores in the environment."""
     values = variables(_SECRET).values()
@@ -131,10 +122,11 @@ class Objects:
         from obstore.store import from_url
 
         self.address = address
+        without_tls = any(value.startswith("http://") for value in _endpoints())
         with self._failing():
             self._store: ObjectStore = from_url(
                 str(address),
-                client_options={"allow_http": without_tls(), "connect_timeout": timedelta(seconds=5)},
+                client_options={"allow_http": without_tls, "connect_timeout": timedelta(seconds=5)},
                 retry_config={"max_retries": RETRIES, "retry_timeout": timedelta(seconds=RETRY_SECONDS)},
             )
 

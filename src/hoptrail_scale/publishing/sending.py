@@ -45,8 +45,7 @@ from hoptrail_scale.publishing.objects import STREAMS, Objects, Outdated, StoreA
 if TYPE_CHECKING:
     from obstore import UpdateVersion
 
-SMALLEST_CHUNK = 1 << 14
-"""Bytes of a chunk of the database, a multiple of its pages of 4,096 bytes."""
+SMALLEST_CHUNK = 1 << 14  # bytes of a chunk of the database, a multiple of its pages of 4,096 bytes
 
 MOST_CHUNKS = 1 << 14
 """The most chunks of the database; a larger one has larger chunks. Each takes 80 bytes in the manifest of every publication."""
@@ -54,8 +53,7 @@ MOST_CHUNKS = 1 << 14
 ARRAY_CHUNK = 1 << 22
 """Bytes of a chunk of an array. Arrays never change, so this only determines the number of requests."""
 
-KEEP_HOURS = 48.0
-"""How long a replaced publication can still be fetched."""
+KEEP_HOURS = 48.0  # how long a replaced publication can still be fetched
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,7 @@ from hoptrail_scale.publishing.fetching import Follower, default_cache
 from hoptrail_scale.sharding.shard import Shard
 
 T = TypeVar("T")
-
-REPEATS = 3
-"""How often Ray repeats a call whose actor was lost."""
+REPEATS = 3  # how often Ray repeats a call whose actor was lost
 
 
 class _Actor:
@@ -68,16 +66,13 @@ class RayShards:
         self._addresses = list(addresses)
 
     def all(self, call: Callable[[Shard], T]) -> list[T]:
-        """See `Scatter.all`."""
         sent = self._ray.put(call)
         return self._results([actor.perform.remote(sent) for actor in self._actors])
 
     def renew(self) -> None:
-        """See `Scatter.renew`."""
         self._results([actor.renew.remote() for actor in self._actors])
 
     def close(self) -> None:
-        """See `Scatter.close`."""
         for actor in self._actors:
             self._ray.kill(actor)
 

@@ -28,7 +28,7 @@ from hoptrail_scale.publishing.fetching import restore
 from hoptrail_scale.publishing.objects import Objects, StoreAddress
 from hoptrail_scale.publishing.sending import publish
 from hoptrail_scale.sharding.actors import RayShards
-from hoptrail_scale.sharding.sharded_index import RECIPES, ShardedIndex
+from hoptrail_scale.sharding.sharded_index import ShardedIndex, check_recipe
 
 COUNT = "shards.json"
 """The object that holds the number of shards."""
@@ -52,8 +52,7 @@ def build_shards(
     if count < 1:
         raise UsageError("a corpus has at least one shard.")
     for name in recipes or (settings.recipe,):
-        if name.partition(":")[0] not in RECIPES:
-            raise UsageError(f"recipe {name} cannot search shards. These can: {', '.join(RECIPES)}.")
+        check_recipe(name)
     objects = Objects(StoreAddress.of(address))
     try:
         stored = _count_at(objects)
@@ -80,7 +79,6 @@ def open_shards(address: str, executor: RayExecutor, settings: Settings | None =
 
 
 def shard_addresses(address: str, count: int) -> list[str]:
-    """The addresses of the shards of a corpus."""
     return [f"{address.rstrip('/')}/{CorpusPart(number, count)}" for number in range(1, count + 1)]
 
 

@@ -24,9 +24,7 @@ from hoptrail.retrieval.paths.queries import PassageGraph, PathQueries, Question
 from hoptrail.types import Document, Extraction, Kind, Unit
 
 T = TypeVar("T")
-
-QUESTIONS = 4
-"""Questions whose walks a shard remembers between two calls."""
+QUESTIONS = 4  # questions whose walks a shard remembers between two calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +36,10 @@ class CountedWords:
     having: Mapping[str, int]
 
     def sizes(self) -> tuple[int, int]:
-        """See `WordCounts`."""
         return self.units, self.length
 
     def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """See `WordCounts`. Raises: KeyError: a word was not counted."""
+        """Raises: KeyError: a word was not counted."""
         return np.array([self.having[word] for word in words], dtype=np.int64)
 
 
@@ -100,11 +97,9 @@ class ShardContents:
 
     documents: tuple[Document, ...]
     units: tuple[Unit, ...]
-    vectors: FloatMatrix
-    """One row for each unit."""
+    vectors: FloatMatrix  # one row for each unit
     extractions: Mapping[str, Extraction]
-    titled: frozenset[str]
-    """The passages that have the title of their document as a name: the first of each document."""
+    titled: frozenset[str]  # the passages that have the title of their document as a name: the first of each document
 
 
 class Shard:
@@ -117,7 +112,6 @@ class Shard:
         """Begun, and whether the names of other shards were followed."""
 
     def close(self) -> None:
-        """Release the commit."""
         self._snapshot.close()
 
     def state(self) -> tuple[Head, int]:
@@ -125,11 +119,9 @@ class Shard:
         return self._snapshot.head, self._snapshot.commit
 
     def sizes(self) -> tuple[int, int]:
-        """The number of passages, and of their words."""
         return self._snapshot.keywords.sizes()
 
     def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """How many passages contain each word."""
         return self._snapshot.keywords.frequencies(words)
 
     def find(self, asked: Asked, depth: int) -> Leads:
@@ -147,7 +139,6 @@ class Shard:
         return promising_bridges(walk) if walk else ()
 
     def passages_with(self, names: Sequence[str]) -> NDArray[np.int64]:
-        """How many passages have each name."""
         if not self._snapshot.count(Kind.PASSAGE):
             return np.zeros(len(names), dtype=np.int64)
         graph = PassageGraph.of(self._snapshot)
@@ -246,7 +237,7 @@ class Scatter(Protocol):
 
 
 class LocalShards:
-    """Shards in folders of this machine, called one after another in this process."""
+    """Shards in folders of this machine, called one after another in this process. Satisfies `Scatter`."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         """Raises: as `Snapshot.open`."""
@@ -254,15 +245,12 @@ class LocalShards:
         self._shards = [Shard(folder) for folder in self._folders]
 
     def all(self, call: Callable[[Shard], T]) -> list[T]:
-        """See `Scatter.all`."""
         return [call(shard) for shard in self._shards]
 
     def renew(self) -> None:
-        """See `Scatter.renew`."""
         self.close()
         self._shards = [Shard(folder) for folder in self._folders]
 
     def close(self) -> None:
-        """See `Scatter.close`."""
         for shard in self._shards:
             shard.close()

@@ -46,27 +46,17 @@ from hoptrail.structures.declaration import Name
 from hoptrail.structures.progress_tracker import ignore
 from hoptrail.structures.title_mentions import TitleMentions
 from hoptrail.types import Answer, Kind, Ranking, Usage
-from hoptrail_scale.sharding.shard import (
-    Asked,
-    AskedPaths,
-    CountedWords,
-    Departure,
-    Scatter,
-    Shard,
-    ShardContents,
-)
+from hoptrail_scale.sharding.shard import Asked, AskedPaths, CountedWords, Departure, Scatter, Shard, ShardContents
 
 RECIPES = ("bm25", "dense", "hybrid", "trail")
 """The recipes that shards can be asked with: their searches depend on the question alone."""
 
-DEPTH = 100
-"""Passages by words, and by vectors, that are gathered at least. `hybrid` fuses as many of each."""
+DEPTH = 100  # passages by words, and by vectors, that are gathered at least. `hybrid` fuses as many of each.
 
 TIMES_ON_PATHS = 4
 """Candidates of path search that are gathered from all shards together, as a multiple of those that one index orders."""
 
-LEAST_ON_PATHS = 30
-"""Candidates of path search that are gathered from each shard at least."""
+LEAST_ON_PATHS = 30  # candidates of path search that are gathered from each shard at least
 
 
 class ShardedIndex:
@@ -131,8 +121,7 @@ class ShardedIndex:
         """The recipe over what was gathered for a question."""
         name = recipe or self.settings.recipe
         own = recipe_settings(name, self.settings.recipes)
-        if name.partition(":")[0] not in RECIPES:
-            raise UsageError(f"recipe {name} cannot search shards. These can: {', '.join(RECIPES)}.")
+        check_recipe(name)
         needed = needed_structures([name], self.settings.recipes)
         for number, head in enumerate(self._heads, start=1):
             if missing := sorted(needed - head.structures.keys()):
@@ -189,6 +178,12 @@ class ShardedIndex:
     def frequencies(self, words: Sequence[str]) -> NDArray[np.int64]:
         """See `corpus.keywords.WordCounts`: every shard counts."""
         return reduce(np.add, self._scatter.all(partial(Shard.frequencies, words=tuple(words))))
+
+
+def check_recipe(name: str) -> None:
+    """Raises: UsageError: shards cannot be asked with a recipe of this name."""
+    if name.partition(":")[0] not in RECIPES:
+        raise UsageError(f"recipe {name} cannot search shards. These can: {', '.join(RECIPES)}.")
 
 
 def _best_bridges(bridges: Iterable[Bridge]) -> list[Bridge]:

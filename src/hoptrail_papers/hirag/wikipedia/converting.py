@@ -21,12 +21,9 @@ from hoptrail.text.words import words_in
 from hoptrail_papers.hirag.wikipedia.dump import WikiPage
 from hoptrail_papers.hirag.wikipedia.wikitext import Pair, converted, lists_namesakes, without_unseen
 
-SECONDS = 10
-"""CPU seconds for a page, or for a batch."""
-MEMORY = 1024 * MIB
-"""Address space of a child."""
-_PATIENCE = 20
-"""Seconds of the clock for each CPU second: the machine may be busy."""
+SECONDS = 10  # CPU seconds for a page, or for a batch
+MEMORY = 1024 * MIB  # address space of a child
+_PATIENCE = 20  # seconds of the clock for each CPU second: the machine may be busy
 
 
 class PageForm(StrEnum):
@@ -84,7 +81,6 @@ class Child:
     _pipe: Connection | None = None
 
     def send(self, batch: Sequence[WikiPage]) -> None:
-        """Let the process begin with a batch."""
         self._batch = batch
         if self._pipe is None:
             context = get_context("spawn")
@@ -96,7 +92,6 @@ class Child:
             self._pipe.send(batch)
 
     def receive(self) -> list[Converted]:
-        """The batch that was sent, converted."""
         pipe, batch = self._pipe, self._batch
         try:
             if pipe is not None and pipe.poll(_PATIENCE * self.seconds):
@@ -106,16 +101,15 @@ class Child:
             pass
         self.end()
         if len(batch) > 1:
-            return [one for page in batch for one in self._alone(page)]
+            results = []
+            for page in batch:
+                self.send([page])
+                results += self.receive()
+            return results
         reason = f"takes more than {self.seconds} seconds or too much memory to parse"
         return [Converted(page, PageForm.FAULT, detail=reason) for page in batch]
 
-    def _alone(self, page: WikiPage) -> list[Converted]:
-        self.send([page])
-        return self.receive()
-
     def end(self) -> None:
-        """End the process."""
         if self._pipe is not None:
             self._pipe.close()
             self._pipe = None

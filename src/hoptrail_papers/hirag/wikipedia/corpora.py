@@ -38,12 +38,9 @@ from hoptrail_papers.hirag.wikipedia.wikitext import shared_name
 CORPUS, PROFILES, COUNTS = "corpus.jsonl", "profiles.jsonl", "counts.json"
 PART, UNFINISHED = "corpus.jsonl.part", "unfinished.db"
 BATCH, BATCH_CHARACTERS = 50, 2 * MIB
-CHECKPOINT = 2000
-"""Pages between two checkpoints: the most that a kill loses."""
-NAMED = 1000
-"""Faults that counts.json names; all are counted."""
-_CHAIN = 8
-"""The longest chain of redirects that is followed."""
+CHECKPOINT = 2000  # pages between two checkpoints: the most that a kill loses
+NAMED = 1000  # faults that counts.json names; all are counted
+_CHAIN = 8  # the longest chain of redirects that is followed
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS state (value TEXT NOT NULL);
@@ -159,8 +156,7 @@ class _Builder:
         counts.pages += 1
         match one.form:
             case PageForm.ENTITY:
-                line = {"id": page.id, "title": page.title, "text": one.text}
-                documents.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+                documents.write(_line({"id": page.id, "title": page.title, "text": one.text}))
                 counts.entities, counts.words = counts.entities + 1, counts.words + one.words
                 row = key, page.title, shared_name(page.title), json.dumps(one.pairs, ensure_ascii=False)
                 self.rows.execute("INSERT OR REPLACE INTO entities VALUES (?, ?, ?, ?)", row)
@@ -193,9 +189,8 @@ class _Builder:
         path.touch()
         with path.open("r+b") as file:
             if file.seek(0, os.SEEK_END) < self.state.size:
-                raise StorageError(
-                    f"{path} is shorter than was written: remove the files in {self.out} and build again."
-                )
+                advice = f"remove the files in {self.out} and build again"
+                raise StorageError(f"{path} is shorter than was written: {advice}.")
             file.truncate(self.state.size)
             file.seek(self.state.size)
             yield file
@@ -211,21 +206,21 @@ class _Builder:
         part = self.out / f"{PROFILES}.part"
         with part.open("wb") as file:
             for title, pairs, ambiguous, also in self.rows.execute(_LINES):
-                line = {
-                    "title": title,
-                    "profile": json.loads(pairs),
-                    "also": json.loads(also),
-                    "ambiguous": bool(ambiguous),
-                }
-                counts.profiles += bool(line["profile"])
-                if line["profile"] or line["also"] or ambiguous:
-                    file.write(json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+                profile, names = json.loads(pairs), json.loads(also)
+                counts.profiles += bool(profile)
+                if profile or names or ambiguous:
+                    line = {"title": title, "profile": profile, "also": names, "ambiguous": bool(ambiguous)}
+                    file.write(_line(line))
             file.flush()
             os.fsync(file.fileno())
         part.replace(self.out / PROFILES)
         if (self.out / PART).exists():
             (self.out / PART).replace(self.out / CORPUS)
         return counts
+
+
+def _line(content: JsonObject) -> bytes:
+    return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
 @contextmanager
@@ -253,9 +248,8 @@ def _state_of(rows: apsw.Connection, task: str) -> _State:
 
 def _check_same(out: Path, task: str, wanted: str) -> None:
     if json.loads(task) != json.loads(wanted):
-        raise UsageError(
-            f"{out} has the corpora of another dump, or of another version of the parser: name another folder."
-        )
+        other = "the corpora of another dump, or of another version of the parser"
+        raise UsageError(f"{out} has {other}: name another folder.")
 
 
 def _identity(dump: Path) -> dict[str, str | int]:

@@ -20,10 +20,8 @@ from xml.parsers.expat import ExpatError, ParserCreate
 from hoptrail.documents.limits import MIB
 from hoptrail.errors import DocumentError
 
-LONGEST_TEXT = 4 * MIB
-"""Characters of a page's wikitext that are read; Wikipedia allows 2 MiB."""
-PACKED = MIB // 16
-"""Bytes that are read from a packed file at once."""
+LONGEST_TEXT = 4 * MIB  # characters of a page's wikitext that are read; Wikipedia allows 2 MiB
+PACKED = MIB // 16  # bytes that are read from a packed file at once
 LEFT_OPEN = "the end tag </mediawiki> is missing"
 
 _ROOT = "mediawiki"
@@ -83,7 +81,9 @@ class Dump:
             try:
                 found = parser.feed(data)
             except _Damaged as error:
-                self._note(parser, error)
+                if not parser.is_dump:
+                    raise DocumentError(str(self.path), f"is not a MediaWiki XML dump ({error})") from error
+                self.faults.append(f"after the page {parser.last!r}: {error}")
                 found, parser = parser.found(), None
             for page in found:
                 if page.place.offset != self.start.offset or page.place.pages > skipped:
@@ -93,11 +93,6 @@ class Dump:
             raise DocumentError(str(self.path), self.faults[0] if self.faults else "is not a MediaWiki XML dump")
         if not closed and not self.faults:
             self.faults.append(LEFT_OPEN)
-
-    def _note(self, parser: _PageParser, error: _Damaged) -> None:
-        if not parser.is_dump:
-            raise DocumentError(str(self.path), f"is not a MediaWiki XML dump ({error})") from error
-        self.faults.append(f"after the page {parser.last!r}: {error}")
 
     def _blocks(self) -> Iterator[tuple[int | None, bytes]]:
         """The XML in blocks of at most a MiB; a block that begins a packed stream has its offset."""

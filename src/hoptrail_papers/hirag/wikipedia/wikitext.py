@@ -31,19 +31,9 @@ _DATES = """birth date, birth date and age, death date, death date and age, star
     opening date, death year and age, birth year"""
 _MEASURES = "convert, cvt"
 _SIGNS = {
-    "!": "|",
-    "=": "=",
-    "ndash": "–",
-    "mdash": "—",
-    "snd": " – ",
-    "spnd": " – ",
-    "spaced ndash": " – ",
-    "nbsp": " ",
-    "circa": "c.",
-    "c.": "c.",
-    "floruit": "fl.",
-    "fl.": "fl.",
-}
+    "!": "|", "=": "=", "ndash": "–", "mdash": "—", "snd": " – ", "spnd": " – ", "spaced ndash": " – ", "nbsp": " ",
+    "circa": "c.", "c.": "c.", "floruit": "fl.", "fl.": "fl.",
+}  # fmt: skip
 
 
 def template_name(written: str) -> str:
@@ -120,9 +110,7 @@ _HIDDEN = word_set(
     "maplink mapframe hiero indicator"
 )
 _BREAKING = word_set("br li dt dd p div blockquote center hr ul ol dl poem")
-_NO_PROSE = frozenset(
-    {"references", "external links", "further reading", "footnotes", "citations", "notes", "see also"}
-)
+_NO_PROSE = {"references", "external links", "further reading", "footnotes", "citations", "notes", "see also"}
 _INFOBOXES = ("infobox", "taxobox", "automatic taxobox", "speciesbox", "geobox", "drugbox", "chembox")
 _DISAMBIGUATION = word_set(
     "disambiguation disambig disamb dab hndis geodis mil-unit-dis numberdis roaddis schooldis callsigndis"
@@ -139,10 +127,8 @@ _FILE = re.compile(r".*\.(?:jpe?g|png|svg|gif|webp|tiff?|og[gav]|webm|mp3)", re.
 
 def lists_namesakes(title: str, wikitext: str) -> bool:
     """Whether a page is a disambiguation page, by the end of its title or by one of its templates."""
-    names = (template_name(match[1]) for match in _TEMPLATE.finditer(wikitext))
-    return folded(title).endswith("(disambiguation)") or any(
-        name.partition(" ")[0] in _DISAMBIGUATION for name in names
-    )
+    names = (template_name(match[1]).partition(" ")[0] for match in _TEMPLATE.finditer(wikitext))
+    return folded(title).endswith("(disambiguation)") or not _DISAMBIGUATION.isdisjoint(names)
 
 
 def without_unseen(text: str) -> str:
@@ -249,11 +235,11 @@ class Renderer:
         if is_infobox(name):
             return ""
         for parameter in node.params:
-            value = self.text(parameter.value.nodes).strip()
-            if str(parameter.name).strip().isdecimal():
+            key, value = str(parameter.name).strip(), self.text(parameter.value.nodes).strip()
+            if key.isdecimal():
                 arguments.append(value)
             else:
-                named[str(parameter.name).strip()] = value
+                named[key] = value
         return shown(name, arguments, named)
 
     def _tag(self, node: Any) -> str:
