@@ -18,7 +18,7 @@ from hoptrail.text.lexicon import PRONOUNS
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import unit_sentences, without_space
 from hoptrail.text.words import words
-from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit
+from hoptrail.types import Block, BlockKind, Cell, Document, Kind, Span, Unit
 
 LONGEST = 300
 """Characters of a statement that are shown."""
@@ -83,6 +83,11 @@ class UnitStatement:
         """Its wording after title and headings, as search indexes it."""
         above = [self.unit.title, *(heading for heading in self.path if heading != self.unit.title)]
         return f"{' > '.join(part for part in above if part)}: {self.said}"
+
+    def part(self, part: Block | Cell) -> str:
+        """The text of its block, or of one of the cells."""
+        first = self.unit.sources[0].start
+        return self.unit.text[max(0, part.start - first) : max(0, part.end - first)]
 
 
 @lru_cache(_KEPT)

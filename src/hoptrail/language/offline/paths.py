@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hoptrail.language.closeness import Close, Wording, distinct_statements, place_of
-from hoptrail.language.offline.evidence import text_of
 from hoptrail.text.lexicon import STOP_WORDS
 from hoptrail.text.statements import UnitStatement
 from hoptrail.types import Unit
@@ -129,7 +128,7 @@ def links_of(said: UnitStatement) -> frozenset[str]:
 def entry_of(said: UnitStatement) -> str:
     """What a row or a line is about: its first cell, or what stands before its first mark; empty if there is none."""
     if said.block is not None and said.block.cells:
-        return text_of(said, said.block.cells[0]).strip()
+        return said.part(said.block.cells[0]).strip()
     found = _ENTRY.match(said.text)
     return found[1].strip() if found else ""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import TypeVar, cast
 
 from hoptrail.errors import TaskFailed
@@ -21,9 +21,8 @@ from hoptrail.language.closeness import Close, encoder_similarity
 from hoptrail.language.conversation.follow_ups import complete_follow_up
 from hoptrail.language.conversation.references import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
-from hoptrail.language.offline.concluding import conclude, read_by_hops
-from hoptrail.language.offline.evidence import OpenedEvidence, open_evidence
 from hoptrail.language.offline.explanations import explain, steps
+from hoptrail.language.offline.hops import conclude, read_by_hops
 from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.statement_reading import ReadAnswer, StatementReader
@@ -35,7 +34,7 @@ from hoptrail.models.reader import Remembered, TextReader, installed_reader
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
 from hoptrail.text.normal_forms import base_title, same_words, squeeze
-from hoptrail.text.statements import UnitStatement
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.summaries import summarise
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems, words
@@ -110,9 +109,9 @@ class OfflineLanguage:
     def _output(self, task: object) -> Output:
         match task:
             case tasks.Extract(unit):
-                return _extract(unit, open_evidence((unit,), self._settings).lines, self._finder)
+                return _extract(unit, list(lines_within([unit], self._settings)), self._finder)
             case tasks.Summarise(units, words):
-                lines = open_evidence(units, self._settings).lines
+                lines = lines_within(units, self._settings)
                 return summarise([_standing_alone(line.alone, base_title(line.unit.title)) for line in lines], words)
             case tasks.Decompose():
                 return _decompose(task, self._settings)
@@ -130,38 +129,34 @@ class OfflineLanguage:
         shares = {tasks.Abstain.ALWAYS: 1.0, tasks.Abstain.ALLOWED: _ALLOWED_SHARE, tasks.Abstain.NEVER: 0.0}
         return self._settings.least_confidence * shares[abstain]
 
-    def _answer(self, question: str, units: Sequence[Unit], least: float) -> Reading:
+    def _answer(self, question: str, evidence: Sequence[Unit], least: float) -> Reading:
         """An answer of the kind that the question asks for; a how or why is never answered with a noun."""
         asked = question[: self._settings.question_characters]
-        kind, evidence = tag_question(asked).kind, open_evidence(units, self._settings)
+        kind, units = tag_question(asked).kind, distinct_units(evidence, self._settings)
         if kind is AnswerKind.LIST:
-            return list_by_reading(units, listing(asked, units), self._read(asked, evidence, least))
+            return list_by_reading(evidence, listing(asked, evidence), self._read(asked, units, least))
         if kind in _QUOTING:
-            quoted = _QUOTING[kind](
-                asked, units, self._statements.read(asked, evidence.units).close, self._statements.settling
-            )
+            close = self._statements.read(asked, units).close
+            quoted = _QUOTING[kind](asked, evidence, close, self._statements.settling)
             return quoted if quoted.confidence >= least else _withheld(quoted)
-        reading = _of_kind(self._read(asked, evidence, least), kind)
-        return replace(reading, notes=self._statements.looked_at(asked, evidence.units))
+        reading = _of_kind(self._read(asked, units, least), kind)
+        return replace(reading, notes=self._statements.looked_at(asked, units))
 
-    def _read(self, question: str, evidence: OpenedEvidence, least: float = 0.0) -> Reading:
+    def _read(self, question: str, units: Sequence[Unit], least: float = 0.0) -> Reading:
         if _OPEN_REFERENCE.search(question):
             return Reading(None)
         question = question[: self._settings.question_characters]
         plan = _plan(question, self._settings)
-        reading = read_by_hops(question, plan, evidence.units, self._statements)
-        if len(plan.questions) == 1 and (disputed := self._statements.disputed(question, evidence.units)):
+        reading = read_by_hops(question, plan, units, self._statements)
+        if len(plan.questions) == 1 and (disputed := self._statements.disputed(question, units)):
             reading = _all_of(question, disputed)
         answered_by = (step.support[0] for step in reversed(reading.steps) if step.support)
-        at_once = (
-            span for one in self._statements.ranked(question, evidence.units)[:_PROMISING] for span in one.support[:1]
-        )
+        at_once = (span for one in self._statements.ranked(question, units)[:_PROMISING] for span in one.support[:1])
         promising = tuple(dict.fromkeys((*answered_by, *at_once)))[:_PROMISING]
         return replace(reading if reading.confidence >= least else _withheld(reading), promising=promising)
 
     def _assess(self, task: tasks.Assess | tasks.Verify) -> float:
-        evidence = open_evidence(task.evidence, self._settings)
-        reading = self._read(task.question, evidence)
+        reading = self._read(task.question, distinct_units(task.evidence, self._settings))
         if reading.answer is None:
             asked = task.question[: self._settings.question_characters]
             return round(_UNANSWERED_SHARE * _coverage(asked, task.evidence), 4)
@@ -170,12 +165,24 @@ class OfflineLanguage:
         return round((1 - reading.confidence) / 2, 4)
 
     def _integrate(self, task: tasks.Integrate) -> Reading:
-        evidence = open_evidence(task.evidence, self._settings)
-        least = self._least(task.abstain)
-        reading = self._read(task.question, evidence, least) if task.evidence else Reading(None)
-        plan = _plan(task.question, self._settings)
-        concluded = conclude(task.question, plan, task.findings, evidence, reading)
+        units, reading = distinct_units(task.evidence, self._settings), Reading(None)
+        if units:
+            reading = self._read(task.question, units, self._least(task.abstain))
+        plan, lines = _plan(task.question, self._settings), lines_within(units, self._settings)
+        concluded = conclude(task.question, plan, task.findings, lines, reading)
         return _of_kind(concluded, tag_question(task.question[: self._settings.question_characters]).kind)
+
+
+def distinct_units(units: Sequence[Unit], settings: OfflineSettings) -> list[Unit]:
+    """The first units, each once, as many as the settings allow."""
+    return list({unit.id: unit for unit in units[: settings.evidence_units]}.values())
+
+
+def lines_within(units: Sequence[Unit], settings: OfflineSettings) -> Iterator[UnitStatement]:
+    """The statements of these units, as many as the settings allow."""
+    for unit in distinct_units(units, settings):
+        within = (said for said in statements_of(unit) if said.end <= settings.unit_characters)
+        yield from islice(within, settings.unit_sentences)
 
 
 def _withheld(reading: Reading) -> Reading:
