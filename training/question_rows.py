@@ -22,7 +22,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from hoptrail.language.offline.stretches import listed_text
+from hoptrail.language.offline.statement_text import listed_text
 from hoptrail.models.question_tagger import KINDS, Extent, QuestionForm, TimeRelation, WantedReply
 from hoptrail.types import AnswerKind
 from training.sources import DATA, read_lines

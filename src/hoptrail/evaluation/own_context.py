@@ -24,7 +24,7 @@ from hoptrail.evaluation.retrieval_measures import Showing
 from hoptrail.fingerprints import digest_with, fingerprint
 from hoptrail.index.index import Index
 from hoptrail.index.indexing import Watcher
-from hoptrail.language.identity import language_identity
+from hoptrail.language.factory import language_identity
 from hoptrail.plugins import found
 from hoptrail.recipes.catalogue import changed_keys, recipe_settings
 from hoptrail.system.atomic_write import replace_file

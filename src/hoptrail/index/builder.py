@@ -18,7 +18,7 @@ from hoptrail.index.indexing import BuildLanguage, Watcher, update_index
 from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import IndexingReport, ReadingOptions
 from hoptrail.language.factory import open_language
-from hoptrail.language.lazy import CHAT, OFFLINE
+from hoptrail.language.tasks import CHAT, OFFLINE
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import remote_safe_encoder
 from hoptrail.models.ledger import FILE, RememberedReplies

@@ -15,6 +15,9 @@ from hoptrail.types import AnswerKind, Extraction, Span, Unit, Usage
 if TYPE_CHECKING:
     from hoptrail.language.closeness import Close
 
+OFFLINE, CHAT = "offline", "chat"
+"""The names of the two shipped languages."""
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -271,3 +274,22 @@ class StatementJudge(Protocol):
 def judged(language: Language, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
     """The statements as `language` judges them; none if it is no `StatementJudge`."""
     return language.judged(question, units) if isinstance(language, StatementJudge) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """The fewest and the most tasks that a question takes with a recipe's settings, for estimates: `readings` have
+    evidence, `plans` decompose or complete, `others` neither. Samples count.
+    """
+
+    readings: tuple[int, int] = (1, 1)
+    plans: tuple[int, int] = (0, 0)
+    others: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def of_hops(cls, most: int, readings: int = 1) -> Effort:
+        """The effort of `most` sub-questions, each read `readings` times, and of one more plan and a conclusion."""
+        return cls((2, most * readings + 1), (2, 2 * most))
+
+
+FROM_MEMORY = Effort((0, 0), others=(1, 1))  # one question to the model's memory

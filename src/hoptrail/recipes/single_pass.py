@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.meter import Meter
+from hoptrail.language.listener import Meter
 from hoptrail.language.tasks import Language, Read, Reading
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.corpus import Corpus

@@ -22,9 +22,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.effort import Effort
-from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Language, Read
+from hoptrail.language.listener import Meter
+from hoptrail.language.tasks import Abstain, Effort, Language, Read
 from hoptrail.models.question_tagger import tag_question
 from hoptrail.recipes.answering import cite, guess_of, hops_of, report_hops, withheld_hop
 from hoptrail.recipes.closest import closest

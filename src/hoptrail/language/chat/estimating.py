@@ -15,8 +15,7 @@ from typing import TypeVar
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.context import MARGIN
 from hoptrail.language.chat.performer import ChatLanguage
-from hoptrail.language.effort import Effort
-from hoptrail.language.tasks import Language, Reply, Summarise, Task
+from hoptrail.language.tasks import Effort, Language, Reply, Summarise, Task
 from hoptrail.models.billing import Chat, PaidReply
 from hoptrail.models.chat import ChatRequest, ChatSettings
 from hoptrail.models.completion import ChatReply

@@ -29,7 +29,7 @@ from hoptrail.language.chat import context, schemas
 from hoptrail.language.chat.grounding import extraction_from, parse_answer, reading_from, shortened
 from hoptrail.language.chat.ladder import Climb, Ladder
 from hoptrail.language.chat.prompting import Drafter, load_prompt
-from hoptrail.language.conversation import references
+from hoptrail.language.questions import references
 from hoptrail.language.tasks import TASK_NAMES, Decomposition, Reading, Reply, Samples, Step, Task
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatSettings

@@ -12,11 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hoptrail.language.closeness import UNITS
-from hoptrail.language.conversation.references import complete, unresolved
 from hoptrail.language.offline.statement_reading import ReadAnswer, StatementReader
-from hoptrail.language.questions.choices import find_choice
-from hoptrail.language.questions.comparisons import YES_OR_NO, Comparison
+from hoptrail.language.questions.comparisons import YES_OR_NO, Comparison, find_choice
 from hoptrail.language.questions.plans import Plan
+from hoptrail.language.questions.references import complete, unresolved
 from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.text.mentions import find_mentions, find_names
 from hoptrail.text.normal_forms import folded, stands_in

@@ -18,15 +18,15 @@ from hoptrail.errors import TaskFailed
 from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language import tasks
 from hoptrail.language.closeness import Close, encoder_similarity
-from hoptrail.language.conversation.follow_ups import complete_follow_up
-from hoptrail.language.conversation.references import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.explanations import explain, steps
 from hoptrail.language.offline.hops import conclude, read_by_hops
 from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.statement_reading import ReadAnswer, StatementReader
+from hoptrail.language.questions.messages import complete_follow_up
 from hoptrail.language.questions.plans import Plan, make_plan
+from hoptrail.language.questions.references import clarify, complete
 from hoptrail.language.tasks import Reading, Reply, Step, Task
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.question_tagger import tag_question

@@ -5,7 +5,7 @@
     candidates    the best span of each statement, and of each second one read after its first   here
     right         how likely a candidate is right, by a logistic regression over its numbers     answer_weights.py
     together      the two likeliest candidates with one answer count together                    here
-    confidence    a second regression, which sees the next other answer, and what the            here, stretches.py
+    confidence    a second regression, which sees the next other answer, and what the            here, statement_text.py
                   question tagger marks among their neighbours: the same words, or others
     verdict       where the question begins with a verb: the mean of all verdicts, those of      here
                   statements that seem to settle it counting most
@@ -24,8 +24,7 @@ from statistics import fmean
 from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, place_of, under_headings
 from hoptrail.language.offline.answer_weights import Regression, Weights, stored_weights
 from hoptrail.language.offline.paths import Path, find_paths
-from hoptrail.language.offline.statement_text import StatementText
-from hoptrail.language.offline.stretches import marked
+from hoptrail.language.offline.statement_text import StatementText, marked
 from hoptrail.language.questions.times import TimeAsked, time_asked
 from hoptrail.language.tasks import Step
 from hoptrail.models.question_tagger import tag_question

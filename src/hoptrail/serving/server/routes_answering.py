@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from hoptrail.corpus.journal import Item
-from hoptrail.language.lazy import OFFLINE
+from hoptrail.language.tasks import OFFLINE
 from hoptrail.recipes.registry import recipe_class, recipe_names
 from hoptrail.serving.server.job_thread import Job
 from hoptrail.serving.server.refusals import not_found
