@@ -258,7 +258,7 @@ def _extract(unit: Unit, lines: Sequence[UnitStatement], finder: EntityFinder) -
     heading = [word.lower for word in words(title)]
     lines = [line for line in lines if not title or [word.lower for word in words(line.alone)] != heading]
     texts = [line.said if line.block and line.block.cells else line.text for line in lines]
-    named = [[mention.text for mention in finder.find(text) if _is_entity(mention)] for text in texts]
+    named = [[mention.text for mention in finder(text) if _is_entity(mention)] for text in texts]
     facts = []
     for line, names in zip(lines, named, strict=True):
         text = _standing_alone(line.alone, title)
