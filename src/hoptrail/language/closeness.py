@@ -89,7 +89,6 @@ def under_headings(said: UnitStatement) -> str:
 
 
 def below_headings(title: str, path: Sequence[str], text: str) -> str:
-    """A text below a title and headings."""
     return "\n".join(part for part in (title, " > ".join(path), text) if part)[:_LONGEST]
 
 

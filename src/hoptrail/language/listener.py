@@ -80,7 +80,6 @@ class LazyLanguage:
 
     @property
     def name(self) -> str:
-        """The name of the language, which is opened to learn it."""
         return self._language.name
 
     def perform(self, task: Task[T]) -> Reply[T]:
@@ -110,7 +109,6 @@ class Meter:
 
     @property
     def name(self) -> str:
-        """The language's name."""
         return self._language.name
 
     @property
@@ -123,7 +121,6 @@ class Meter:
         self._listener.asked(question, asked)
 
     def found(self, hop: Hop, support: tuple[Span, ...] = ()) -> None:
-        """Notify the listener of a finished hop and its supporting spans."""
         self._listener.found(hop, support)
 
     def perform(self, task: Task[T]) -> T:

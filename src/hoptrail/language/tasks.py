@@ -136,7 +136,6 @@ class Reading:
 
     @property
     def supported(self) -> bool:
-        """Whether every step is supported."""
         return all(step.supported for step in self.steps)
 
 

@@ -10,7 +10,6 @@ import re
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of `text`."""
     return frozenset(text.split())
 
 

@@ -58,7 +58,6 @@ Place = tuple[Span, str, str]
 
 
 def place_of(passage: Unit) -> Place:
-    """The place of a passage."""
     return passage.sources[0], passage.id, passage.title
 
 

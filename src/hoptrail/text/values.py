@@ -29,7 +29,6 @@ _COUNTRY = re.compile(rf"\b({'|'.join(_COUNTRY_NAMES)})s?\b")
 
 
 def read_date(text: str) -> Date | None:
-    """The first date in `text`."""
     lowered = text.lower()
     if iso := _ISO.search(lowered):
         return int(iso[1]), int(iso[2]), int(iso[3] or 0)

@@ -12,8 +12,6 @@ _EXCERPT = 80
 
 
 class Kind(StrEnum):
-    """The kind of a unit."""
-
     PASSAGE = "passage"
     SENTENCE = "sentence"
     AGGREGATE = "aggregate"

@@ -186,7 +186,6 @@ def show_findings(findings: Sequence[Finding | Turn]) -> str:
 
 
 def cut_to(text: str, tokens: int) -> str:
-    """The beginning of `text`, about `tokens` tokens at most."""
     while len(text) > 1 and estimated_tokens(text) > max(tokens, 1):
         text = text[: max(1, len(text) * max(tokens, 1) // estimated_tokens(text))]
     return text

@@ -54,7 +54,6 @@ class Ladder:
 
     @property
     def working(self) -> Rung | None:
-        """The rung that works, if it is known."""
         return self._rungs[0] if len(self._rungs) == 1 else self.chat.working_rung
 
     def drafter(self, task: Task[Any], origins: tuple[str, ...], name: str = "") -> Drafter:
@@ -104,7 +103,6 @@ class Ladder:
     def request(
         self, task: str, draft: Draft, rung: Rung, room: Room, form: type[ReplyForm], seed: int | None
     ) -> ChatRequest:
-        """The request for a draft on a rung."""
         schema = schema_of(form, limited=rung is Rung.SCHEMA, answered=draft.answered)
         messages = draft.plain if rung is Rung.PLAIN else draft.messages
         if rung is Rung.PROMPT:

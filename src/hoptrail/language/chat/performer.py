@@ -253,7 +253,6 @@ class RecentTexts:
         self._recent: deque[tuple[str, tuple[str, ...]]] = deque(maxlen=RECENT)
 
     def note(self, texts: Iterable[str], documents: tuple[str, ...]) -> None:
-        """Remember that `texts` were made from text of `documents`."""
         words = [text for text in map(context.folded, texts) if text and text not in context.YES_NO]
         if documents:
             with self._lock:

@@ -70,7 +70,6 @@ class Prompt:
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """The prompt of a name."""
     opening, *rest = _SECTION.split((_FOLDER / f"{name}.md").read_text(encoding="utf-8"))
     sections = {title: body.strip() for title, body in zip(rest[::2], rest[1::2], strict=True)}
     head = dict(line.partition(": ")[::2] for line in opening.strip().splitlines())
@@ -80,7 +79,6 @@ def load_prompt(name: str) -> Prompt:
 
 
 def known_prompts() -> tuple[str, ...]:
-    """The names of the prompts, sorted."""
     return tuple(sorted(place.name.removesuffix(".md") for place in _FOLDER.iterdir() if place.name.endswith(".md")))
 
 

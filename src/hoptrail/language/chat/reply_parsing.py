@@ -167,12 +167,10 @@ _UNKNOWN = re.compile(
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a plain-text reply declines to answer."""
     return bool(_REFUSAL.match(channels(text)[0]))
 
 
 def says_unknown(words: str) -> bool:
-    """Whether an answer's words say that there is no answer."""
     return bool(_UNKNOWN.fullmatch(words))
 
 

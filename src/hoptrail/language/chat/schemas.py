@@ -76,7 +76,6 @@ SUPPORTS = {"yes": 1.0, "partly": 0.25, "no": 0.0}
 
 
 def _words_for(numbers: Mapping[str, float]) -> WithJsonSchema:
-    """The JSON schema of a reply by one of these words."""
     return WithJsonSchema({"type": "string", "enum": list(numbers)})
 
 
@@ -157,12 +156,10 @@ class ReplyForm(BaseModel):
 
     @classmethod
     def needed(cls) -> list[str]:
-        """The required fields."""
         return [name for name, field in cls.model_fields.items() if field.is_required()]
 
     @classmethod
     def lists(cls) -> list[str]:
-        """The fields that are lists."""
         return [name for name, field in cls.model_fields.items() if get_origin(field.annotation) is list]
 
 
@@ -172,8 +169,6 @@ def _words(key: str) -> str:
 
 
 class EntityReply(ReplyForm):
-    """An entity and its type."""
-
     name: Text
     type: Text = ""
 
@@ -188,15 +183,11 @@ class FactReply(ReplyForm):
 
 
 class ExtractReply(ReplyForm):
-    """Entities and facts of a text."""
-
     entities: Annotated[list[EntityReply], BeforeValidator(_as_records)]
     facts: list[FactReply]
 
 
 class SummariseReply(ReplyForm):
-    """A summary."""
-
     summary: Text
 
 
@@ -222,8 +213,6 @@ class NextReply(ReplyForm):
 
 
 class CompleteReply(ReplyForm):
-    """A question that stands alone."""
-
     question: Text
 
 
@@ -258,8 +247,6 @@ class ConclusionReply(SampleReply):
 
 
 class AssessReply(ReplyForm):
-    """What is missing, and whether the evidence is enough."""
-
     missing: OptionalText = None
     enough: Enough
 
@@ -272,15 +259,11 @@ class VerifyReply(ReplyForm):
 
 
 class RecallReply(ReplyForm):
-    """An answer from memory, or none."""
-
     answer: OptionalText
     confidence: Confidence = UNSURE
 
 
 class EquateReply(ReplyForm):
-    """What sets two answers apart, and whether they mean the same."""
-
     difference: OptionalText = None
     same: YesNo
 

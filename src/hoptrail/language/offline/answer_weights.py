@@ -77,7 +77,6 @@ class Regression:
     constant: float
 
     def probability(self, numbers: Sequence[float]) -> float:
-        """The probability for these numbers."""
         return logistic(self.constant + sum(map(float.__mul__, self.weights, numbers)))
 
 
@@ -91,7 +90,6 @@ class Weights:
     confidence: Regression
 
     def probability(self, candidate: Candidate) -> float:
-        """The probability that a candidate is right."""
         return (self.path if candidate.path else self.span).probability(candidate.numbers)
 
 
@@ -109,7 +107,6 @@ def stored_weights() -> Weights:
 
 
 def logistic(odds: float) -> float:
-    """The probability of log odds."""
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
 
 

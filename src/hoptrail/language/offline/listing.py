@@ -172,7 +172,6 @@ def _enumerated_in(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _parts_of(values: str) -> tuple[str, ...]:
-    """The parts of `A, B and C`."""
     return tuple(part for value in _PARTS.split(values) if (part := value.strip(' ."“”')))
 
 

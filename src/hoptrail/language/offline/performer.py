@@ -246,7 +246,6 @@ def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:
 
 
 def _coverage(question: str, units: Sequence[Unit]) -> float:
-    """The share of the question's content words in the units."""
     asked = content_stems(question)
     said = frozenset[str]().union(*(content_stems(unit.searchable[:20_000]) for unit in units[:200]))
     return len(asked & said) / len(asked) if asked else 0.0

@@ -44,7 +44,6 @@ class StatementText:
 
     @classmethod
     def of(cls, said: UnitStatement) -> StatementText:
-        """The text of a statement."""
         text = under_headings(said)
         above = sum(len(part) + 1 for part in (said.unit.title, " > ".join(said.path)) if part)
         return cls(said, text, len(said.unit.title), min(above, len(text)))
@@ -93,7 +92,6 @@ class StatementText:
         return start, end
 
     def _headers(self) -> list[tuple[int, int]]:
-        """The offsets of a table row's headers."""
         at, found = self.start, []
         for cell in self.said.block.cells if self.said.block is not None else ():
             if cell.header and (first := self.text.find(f"{cell.header}: ", at)) >= 0:
@@ -119,7 +117,6 @@ class StatementText:
 
 
 def _balance_brackets(answer: str) -> str:
-    """The answer cut at an unbalanced bracket."""
     surplus = answer.count("(") - answer.count(")")
     if not surplus:
         return answer

@@ -386,7 +386,6 @@ def _pair_role(lead: str, rest: str) -> str:
 
 
 def _same_question(same: str, rest: str, side: str) -> str:
-    """The question for a side's value in `the same ...`."""
     known = {"birth", "build", "make", "write", "found"}
     verb = next((word.text for word in words(rest) if word.lower.endswith("ed") or stem(word.text) in known), "")
     by = any(word.lower == "by" for word in words(rest))
@@ -402,7 +401,6 @@ def _same_question(same: str, rest: str, side: str) -> str:
 
 
 def _kind(rest: str) -> str:
-    """The kind that both are said to be."""
     kind = re.sub(r"^(?:both|all|each)\s+", "", rest.lstrip(" ,"))
     kind = re.sub(r"\s+(?:both|too|alike)$", "", kind)
     return kind if content_stems(kind) - {"both"} else ""

@@ -150,7 +150,6 @@ def _adds_nothing(written: WrittenFollowUp, message: str) -> bool:
 
 
 def _turns(before: Sequence[Turn]) -> Iterator[tuple[str, str]]:
-    """Questions and answers, oldest first."""
     for turn in before:
         yield from ((hop.asked, hop.answer or "") for hop in turn.hops[:-1])  # the last one has the answer
         yield turn.asked, turn.answer or ""

@@ -101,7 +101,6 @@ def clarify(question: str, context: str) -> str:
 
 
 def unresolved(question: str) -> bool:
-    """Whether a reference such as `#2` remains."""
     return REFERENCE.search(question) is not None
 
 
@@ -138,7 +137,6 @@ def names_nothing_new(completed: str, message: str, turns: Sequence[Turn]) -> bo
 
 
 def _names(question: str) -> list[tuple[int, str]]:
-    """The start and the text of each name."""
     return [(mention.start, mention.text) for mention in find_names(question)]
 
 
