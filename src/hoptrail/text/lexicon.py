@@ -120,7 +120,7 @@ RELATED_WORDS = {
     "creator": word_set("develop invent design"),
     "design": word_set("architect"),
     "architect": word_set("design"),
-    "population": word_set("live"),
+    "population": word_set("people live"),
     "length": word_set("long kilometres kilometers miles metres meters"),
     "long": word_set("length kilometres kilometers miles metres meters minutes hours"),
     "height": word_set("tall high"),
