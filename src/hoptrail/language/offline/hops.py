@@ -35,37 +35,31 @@ Hops = tuple[tuple[str, ReadAnswer], ...]
 
 def read_by_hops(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
     """The likelier answer to `question` at once or, if it is taken apart, by its plan, with one step for each hop."""
-    found = _at_once(question, plan, units, reader)
-    at_once = (
-        Reading(None) if found is None else Reading(found.answer, found.steps(question), round(found.confidence, 4))
-    )
+    at_once = _at_once(question, plan, units, reader)
     if len(plan.questions) == 1 and plan.comparison is None:
         return at_once
     by_plan = follow(question, plan, units, reader)
-    if by_plan.answer is None or at_once.answer is None:
-        return at_once if by_plan.answer is None and at_once.answer is not None else by_plan
+    if at_once.answer is None:
+        return by_plan
+    if by_plan.answer is None:
+        return at_once
     if same_answer(by_plan.answer, at_once.answer):
         together = 1 - (1 - by_plan.confidence) * (1 - at_once.confidence)
         return replace(by_plan, confidence=round(together, 4))
     return max(by_plan, at_once, key=lambda reading: reading.confidence)
 
 
-def _at_once(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> ReadAnswer | None:
+def _at_once(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
     """The best answer to the whole question: one of the sides that are compared or offered, else no name in the question."""
-    choice = find_choice(question)
-    sides = (
-        plan.comparison.sides
-        if plan.comparison
-        else choice.sides
-        if choice and all(map(find_names, choice.sides))
-        else ()
-    )
-    if not sides:
+    choice = plan.comparison or find_choice(question)
+    if choice and (plan.comparison or all(map(find_names, choice.sides))):
+        found = reader.ranked(question, units, paths=True)
+        matching = ((one, side) for one in found for side in choice.sides if same_answer(one.answer, side))
+        best = next((replace(one, answer=side) for one, side in matching), None)
+    else:
         named = [mention.text for mention in find_mentions(question, question=True)]
-        return next(iter(reader.ranked(question, units, named, paths=True)), None)
-    found = reader.ranked(question, units, paths=True)
-    matching = ((one, side) for one in found for side in sides if same_answer(one.answer, side))
-    return next((replace(one, answer=side) for one, side in matching), None)
+        best = next(iter(reader.ranked(question, units, named, paths=True)), None)
+    return Reading(None) if best is None else Reading(best.answer, best.steps(question), round(best.confidence, 4))
 
 
 def follow(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:

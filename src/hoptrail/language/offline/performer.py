@@ -6,8 +6,10 @@ lists, steps and explanations are quoted. It has no memory: `Recall` always abst
 
 from __future__ import annotations
 
+import math
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -35,7 +37,6 @@ from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
 from hoptrail.text.normal_forms import base_title, same_words, squeeze
 from hoptrail.text.statements import UnitStatement, statements_of
-from hoptrail.text.summaries import summarise
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Extraction, Fact, Unit, Usage
@@ -53,6 +54,10 @@ _QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps}
 _ALLOWED_SHARE = 0.25  # factor on the least confidence when abstaining is only allowed if nothing helps
 _PROMISING = 3  # statements of the likeliest answers that are shown if none is given
 _LIKELY = 0.5  # confidence of an answer that is a sample
+_SIMILARITY_COST, _MOST_SENTENCES = (
+    0.6,
+    400,
+)  # what nearness to a chosen sentence costs; sentences of a text that are summarised
 _UNANSWERED_SHARE = 0.3  # the highest assessment without an answer, if the evidence covers all words of the question
 
 
@@ -280,3 +285,30 @@ def _standing_alone(sentence: str, title: str) -> str:
     if pronoun is None:
         return text
     return (f"{title}'s" if pronoun["owner"] else title) + text[pronoun.end() :]
+
+
+def summarise(sentences: Sequence[str], limit: int) -> str:
+    """The sentences nearest the centre of a text, whole and in order, of at most `limit` words; if none fits, the best one cut
+    short. The centre is the sum of the sentences' weighted stems. A chosen sentence lowers the worth of similar ones (maximal
+    marginal relevance).
+    """
+    lines = [line for line in dict.fromkeys(squeeze(sentence) for sentence in sentences[:_MOST_SENTENCES]) if line]
+    stems = [content_stems(line) for line in lines]
+    count = Counter(stem for line_stems in stems for stem in line_stems)
+    weight = {stem: number * math.log(1 + len(lines) / number) for stem, number in count.items()}
+    worth = [sum(weight[stem] for stem in sorted(line_stems)) / math.sqrt(1 + len(line_stems)) for line_stems in stems]
+    chosen: list[int] = []
+    similarity, room = [0.0] * len(lines), limit
+    candidates = [at for at in range(len(lines)) if worth[at] > 0]
+    while candidates := [at for at in candidates if len(lines[at].split()) <= room]:
+        best = max(candidates, key=lambda at: worth[at] * (1 - _SIMILARITY_COST * similarity[at]))
+        chosen.append(best)
+        candidates.remove(best)
+        room -= len(lines[best].split())
+        for at in candidates:
+            overlap = len(stems[at] & stems[best]) / max(1, len(stems[at] | stems[best]))
+            similarity[at] = max(similarity[at], overlap)
+    if not chosen and lines:
+        best = max(range(len(lines)), key=lambda at: worth[at])
+        return " ".join(lines[best].split()[: max(0, limit)])
+    return " ".join(lines[at] for at in sorted(chosen))

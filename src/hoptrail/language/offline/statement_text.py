@@ -63,11 +63,10 @@ class StatementText:
         """
         if start >= self.start:
             return self._in_statement(start, end)
-        if start < self.title_end and _FILE_NAME.fullmatch(self.said.unit.title):
-            return self._date_at(start)
-        if start < self.title_end:
-            return self._date_at(start) or base_title(self.text[start : min(end, self.title_end)].strip(_CUT))
-        return self._date_at(start)
+        date = self._date_at(start)
+        if date or start >= self.title_end or _FILE_NAME.fullmatch(self.said.unit.title):
+            return date
+        return base_title(self.text[start : min(end, self.title_end)].strip(_CUT))
 
     def _date_at(self, place: int) -> str:
         above = self.text[: self.start]

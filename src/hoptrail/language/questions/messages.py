@@ -82,7 +82,7 @@ def _whole_questions(places: Sequence[Extent], text: str) -> list[Extent]:
     whole: list[Extent] = []
     for start, end in places:
         before = whole[-1] if whole else None
-        apart = before and _parted(text[: before[1]], text[before[1] : start])
+        apart = before and _are_parted(text[: before[1]], text[before[1] : start])
         if before and not (apart and _asks(text[slice(*before)]) and _asks(text[start:end])):
             whole[-1] = (before[0], end)
         else:
@@ -96,7 +96,7 @@ def _is_latin(text: str) -> bool:
     return 2 * sum(map(str.isascii, letters)) >= len(letters)
 
 
-def _parted(ahead: str, between: str) -> bool:
+def _are_parted(ahead: str, between: str) -> bool:
     return ahead.endswith(("?", ".", "!")) or "\n" in between or not between.isspace()
 
 
