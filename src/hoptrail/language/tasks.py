@@ -15,8 +15,7 @@ from hoptrail.types import AnswerKind, Extraction, Span, Unit, Usage
 if TYPE_CHECKING:
     from hoptrail.language.closeness import Close
 
-OFFLINE, CHAT = "offline", "chat"
-"""The names of the two shipped languages."""
+OFFLINE, CHAT = "offline", "chat"  # the names of the two shipped languages
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

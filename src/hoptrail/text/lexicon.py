@@ -15,8 +15,7 @@ def word_set(text: str) -> frozenset[str]:
 
 ARTICLES = word_set("a an the")
 AUXILIARIES = word_set("is are was were do does did has have had can could will would")
-OPENERS = AUXILIARIES | word_set("am may must should might shall")
-"""Verbs that open a question for yes or no."""
+OPENERS = AUXILIARIES | word_set("am may must should might shall")  # verbs that open a question for yes or no
 COPULAS = word_set("is are was were be been being")
 QUESTION_WORDS = word_set("who whom whose what which when where why how")
 PREPOSITIONS = word_set(
@@ -211,8 +210,7 @@ _MEASURES = {
 """By the adjective that asks with `how` for a value: the words for more and for less of it."""
 MORE = word_set(f"more most {' '.join(more for more, _ in _MEASURES.values())}")
 LESS = word_set(f"fewer fewest less {' '.join(less for _, less in _MEASURES.values())}")
-ORDERINGS = EARLIER | LATER | MORE | LESS
-"""Words that order two things, in time (`EARLIER` to `AGES`) or in amount."""
+ORDERINGS = EARLIER | LATER | MORE | LESS  # words that order two things, in time (`EARLIER` to `AGES`) or in amount
 
 POSITIVES = {word: measure for measure, (more, less) in _MEASURES.items() for word in f"{more} {less}".split()}
 """The adjective that asks for the value that a comparative compares: `how long` for `shorter`."""

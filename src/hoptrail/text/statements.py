@@ -20,25 +20,18 @@ from hoptrail.text.sentences import unit_sentences, without_space
 from hoptrail.text.words import words
 from hoptrail.types import Block, BlockKind, Cell, Document, Kind, Span, Unit
 
-LONGEST = 300
-"""Characters of a statement that are shown."""
-_SHORT = 40
-"""Characters. A shorter sentence says little by itself."""
-_HANDFUL = 5
-"""Words. A sentence of no more, such as `Yes.`, says nothing without the heading or sentence before it."""
-MOST_SENTENCES = 400
-"""Per unit: far above any passage."""
-_MOST_CHARACTERS = 100_000
-"""Read per block."""
+LONGEST = 300  # characters of a statement that are shown
+_SHORT = 40  # characters. A shorter sentence says little by itself.
+_HANDFUL = 5  # words. A sentence of no more, such as `Yes.`, says nothing without the heading or sentence before it.
+MOST_SENTENCES = 400  # per unit: far above any passage
+_MOST_CHARACTERS = 100_000  # read per block
 _NOTICES = ("©", "(c) ", "(C) ", "Copyright")
 _CLOSING = " \n\t\"'”’»)]"
-_ASKER = re.compile(r"[^?]{1,60}?:\s+")
-"""Who asks, before a question."""
+_ASKER = re.compile(r"[^?]{1,60}?:\s+")  # who asks, before a question
 _NOT_ASKING = (BlockKind.ROW, BlockKind.CODE)
 _BOX = re.compile(r"(?:(?<!\S)\[(?P<mark>[ xX])\](?=\s)|(?P<sign>[☐□☑☒✓✔✅✗✘❌]))\s*")
 _EMPTY = "☐□✗✘❌ "
-_KEPT = 512
-"""Units whose statements are kept, with what was derived from them: those of several questions."""
+_KEPT = 512  # units whose statements are kept, with what was derived from them: those of several questions
 
 
 @dataclass(frozen=True)

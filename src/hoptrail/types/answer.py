@@ -12,8 +12,7 @@ from hoptrail.types.json_object import JsonObject
 from hoptrail.types.sources import file_name
 from hoptrail.types.unit import Hit, Kind, Ranking
 
-SURE, LIKELY = 0.8, 0.5
-"""The lowest confidences that are called sure and likely."""
+SURE, LIKELY = 0.8, 0.5  # the lowest confidences that are called sure and likely
 
 
 class AnswerKind(StrEnum):

@@ -27,14 +27,11 @@ from hoptrail.text.statements import UnitStatement, support_of
 from hoptrail.text.words import content_stems
 from hoptrail.types import Extraction, Fact, Kind, Span, Triple, Unit
 
-SHORTEST_QUOTE = 12
-"""Characters of the shortest quote or sentence that identifies a passage."""
+SHORTEST_QUOTE = 12  # characters of the shortest quote or sentence that identifies a passage
 UNSUPPORTED_TRUST = 0.25
 """Factor on the confidence of a reading with an unsupported step: so low that not even two such readings make an answer."""
-NAME_STEMS = 3
-"""Answers up to this many words (names, dates) need all of them in the cited text."""
-SHARE = 2 / 3
-"""Share of a longer answer's words that must be in the cited text."""
+NAME_STEMS = 3  # answers up to this many words (names, dates) need all of them in the cited text
+SHARE = 2 / 3  # share of a longer answer's words that must be in the cited text
 
 _RECKONED = re.compile(r"(?!1\d{3}$|20\d{2}$)\W*\d[\d.,]*(?:\s[\w%]+)?")
 """A bare figure that is no year: it may be the sum or the difference of others."""

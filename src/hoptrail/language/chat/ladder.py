@@ -33,8 +33,7 @@ from hoptrail.types import Usage
 
 R = TypeVar("R", bound=ReplyForm)
 
-QUOTED = 2_000
-"""Characters of an unusable reply that a repair quotes to the model."""
+QUOTED = 2_000  # characters of an unusable reply that a repair quotes to the model
 SAMPLING_TEMPERATURE = 0.3
 """The temperature of SUNAR's released code, with 10 draws. Its repetition penalties are not sent: few endpoints support them."""
 

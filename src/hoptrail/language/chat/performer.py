@@ -39,12 +39,9 @@ from hoptrail.types import Extraction, Kind, Unit, Usage, content_id
 T = TypeVar("T")
 R = TypeVar("R", bound=schemas.ReplyForm)
 
-MOST_QUESTIONS = 12
-"""Most sub-questions of one decomposition."""
-WORD_TOKENS = 3
-"""Generous number of tokens per word of a summary."""
-RECENT = 4096
-"""Remembered texts: those of some fifty questions at once. They are only needed within their question."""
+MOST_QUESTIONS = 12  # most sub-questions of one decomposition
+WORD_TOKENS = 3  # generous number of tokens per word of a summary
+RECENT = 4096  # remembered texts: those of some fifty questions at once. They are only needed within their question.
 
 _log = logging.getLogger(__name__)
 

@@ -17,8 +17,7 @@ from pydantic import BaseModel, BeforeValidator, WithJsonSchema, create_model, m
 
 from hoptrail.models.prompt_text import whole_text
 
-UNSURE = 0.5
-"""The confidence of a reply that gives none."""
+UNSURE = 0.5  # the confidence of a reply that gives none
 TEXT_LIMITS = {"quote": 240, "reasoning": 400, "summary": 1600, "text": 300, "type": 40}
 TEXT_LIMIT = 160
 """Most characters of a text, by field: several times what prompts ask for. Small models do not stop by themselves."""
@@ -69,8 +68,7 @@ def _numbers(value: Any) -> Any:
 CONFIDENCES = {"high": 0.9, "medium": 0.7, "low": 0.3}
 """The confidence that a model states, in words: small models repeat whatever number they are shown. Medium is enough for an
 answer by `trail`."""
-ENOUGH = {"yes": 1.0, "no": 0.0}
-"""Whether evidence is enough."""
+ENOUGH = {"yes": 1.0, "no": 0.0}  # whether evidence is enough
 SUPPORTS = {"yes": 1.0, "partly": 0.25, "no": 0.0}
 """Whether evidence supports an answer; partial support is not enough by itself."""
 

@@ -27,8 +27,7 @@ _WHOLE_BLOCK = 700
 _REASON = re.compile(
     r"\b(?:because|caused?|reason|due to|since|so that|in order to|therefore|to avoid|led to)\b", re.IGNORECASE
 )
-_SAME_QUESTION = 0.6
-"""Least share of words in common for a heading to ask the question."""
+_SAME_QUESTION = 0.6  # least share of words in common for a heading to ask the question
 _ASKS = re.compile(
     r"\?\s*$|^\W*(?:\d[\d.]*\W*)?(?:how|why|what|when|where|who|which|can|may|do|does|is|are|should|must)\b",
     re.IGNORECASE,

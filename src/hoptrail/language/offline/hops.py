@@ -29,8 +29,7 @@ _BEAM, _UNLIKELY = 3, 0.05
 _UNCHECKED = 0.65  # confidence in a conclusion from findings if reading the evidence gives no answer
 _CONTRADICTED = 0.35  # confidence in a conclusion from findings if reading the evidence gives another answer
 
-Hops = tuple[tuple[str, ReadAnswer], ...]
-"""Completed sub-questions with their answers."""
+Hops = tuple[tuple[str, ReadAnswer], ...]  # completed sub-questions with their answers
 
 
 def read_by_hops(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:

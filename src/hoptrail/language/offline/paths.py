@@ -17,16 +17,14 @@ from hoptrail.text.lexicon import STOP_WORDS
 from hoptrail.text.statements import UnitStatement
 from hoptrail.types import Unit
 
-_HOLDERS = 25
-"""A word in more statements links nothing."""
+_HOLDERS = 25  # A word in more statements links nothing
 _LINKED, _KEY, _FAR, _LATE = 0.2, 0.2, 0.06, 0.01
 """Parts of the score, beside the share of the question's words (0 to 1): how rare the shared words are; added if the second
 statement is an entry about what the first one names; taken off for each doubling of the rank of the second statement's unit, and
 for each place of the first among the closest. Of 131 questions that need two statements, these found both for 73 among the first
 16 paths.
 """
-_SCORED = 4
-"""So many times the paths asked for are scored: those that could have the highest scores."""
+_SCORED = 4  # so many times the paths asked for are scored: those that could have the highest scores
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _SHORTEST = 3
 """Letters from which a word links statements; those with a number, and capitals alone (`KB`), are codes and may have two."""

@@ -42,12 +42,10 @@ from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Span, Unit
 
-READ, PATHS = 12, 8
-"""The number of closest statements that are read, and of paths."""
+READ, PATHS = 12, 8  # the number of closest statements that are read, and of paths
 _KEPT = 64
 """Questions whose candidates are kept: the stages of an answer ask the same question of the same passages again."""
-_SUREST = 14.0
-"""Bound on log odds: higher ones carry no more information."""
+_SUREST = 14.0  # bound on log odds: higher ones carry no more information
 _NO_SPANS = (("", -20.0), ("", -20.0))
 _SHARPENED = 2.0  # power of the odds that a statement settles the question, as weights of verdicts
 _NEAR = 2.0

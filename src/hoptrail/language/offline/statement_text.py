@@ -123,13 +123,10 @@ def _balance_brackets(answer: str) -> str:
     return first.strip(_CUT) or rest.strip(_CUT)
 
 
-_STRETCH = 800
-"""Characters of a stretch without its headings, about 200 word pieces."""
-_READ = 2
-"""Stretches in which the tagger marks answers."""
+_STRETCH = 800  # characters of a stretch without its headings, about 200 word pieces
+_READ = 2  # stretches in which the tagger marks answers
 
-Place = tuple[str, int, int]
-"""The document of a statement, and where it starts and ends there."""
+Place = tuple[str, int, int]  # the document of a statement, and where it starts and ends there
 
 
 def groups_in(units: Sequence[Unit]) -> list[list[UnitStatement]]:

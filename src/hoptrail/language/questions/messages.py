@@ -20,8 +20,7 @@ from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import sentence_ends
 from hoptrail.text.words import words
 
-MOST_QUESTIONS = 6
-"""Questions of one message that are answered."""
+MOST_QUESTIONS = 6  # questions of one message that are answered
 
 HELP = (
     "Ask a question about the documents, for instance “Who signed the lease, and when?”. The answer comes with the sentences "
