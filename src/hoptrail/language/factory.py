@@ -34,6 +34,7 @@ class LanguageContext:
     chat: ChatSettings = field(default_factory=ChatSettings)
     offline: OfflineSettings = field(default_factory=OfflineSettings)
     fully_priced: bool = False
+    _chats: dict[ChatSettings, PaidChat] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def offline_language(self) -> Language:
@@ -41,10 +42,6 @@ class LanguageContext:
         from hoptrail.language.offline.performer import OfflineLanguage
 
         return OfflineLanguage(self.encoder, self.offline)
-
-    @cached_property
-    def _chats(self) -> dict[ChatSettings, PaidChat]:
-        return {}
 
     def paid_chat(self, own: ChatSettings) -> PaidChat:
         """The chat model of some settings (`ChatSettings.of`) and of the environment, which is read here.

@@ -14,16 +14,15 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from hoptrail.errors import EndpointUnreached, TaskFailed
 from hoptrail.language.chat.context import Room
-from hoptrail.language.chat.prompting import Draft, Drafter, drafter_of, load_prompt
+from hoptrail.language.chat.prompting import Draft, Drafter, load_prompt
 from hoptrail.language.chat.replies import OutOfRoom, Repeated, read_reply
 from hoptrail.language.chat.reply_parsing import InvalidReply, answer_so_far
 from hoptrail.language.chat.schemas import ReplyForm, schema_of
 from hoptrail.language.listener import ObservedLanguage
-from hoptrail.language.tasks import TASK_NAMES, Task
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.client import CallFailed, FailureKind
@@ -54,10 +53,6 @@ class Ladder:
     @property
     def working(self) -> Rung | None:
         return self._rungs[0] if len(self._rungs) == 1 else self.chat.working_rung
-
-    def drafter(self, task: Task[Any], origins: tuple[str, ...], name: str = "") -> Drafter:
-        """Drafts the prompt of a task, or another one; see `drafter_of`."""
-        return drafter_of(task, load_prompt(name or TASK_NAMES[type(task)]), origins)
 
     def climb(self, task: str, draft: Drafter, form: type[R], seed: int | None = None) -> Climb[R]:
         """A reply to the draft that `draft` makes for a room.

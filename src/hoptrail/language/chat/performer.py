@@ -28,7 +28,7 @@ from hoptrail.language import tasks
 from hoptrail.language.chat import context, schemas
 from hoptrail.language.chat.grounding import extraction_from, parse_answer, reading_from, shortened
 from hoptrail.language.chat.ladder import Climb, Ladder
-from hoptrail.language.chat.prompting import Drafter, load_prompt
+from hoptrail.language.chat.prompting import Drafter, drafter_of, load_prompt
 from hoptrail.language.questions import references
 from hoptrail.language.tasks import TASK_NAMES, Decomposition, Reading, Reply, Samples, Step, Task
 from hoptrail.models.billing import Chat
@@ -115,7 +115,7 @@ class _TaskRun:
         """Summarise all units; if they do not fit, first parts of them, then the summaries, so that every source is read.
         Raises: TaskFailed: also because summaries of parts are no shorter than the parts.
         """
-        room = self.ladder.drafter(task, self.origins).tokens_left(self.ladder.room)
+        room = drafter_of(task, self.origins).tokens_left(self.ladder.room)
         pieces = [piece for unit in task.units for piece in context.in_pieces(unit, room)]
         while True:
             at_once = sum(map(context.cost_of, pieces)) <= room
@@ -124,7 +124,7 @@ class _TaskRun:
             remaining = pieces
             while remaining:
                 shown = partial(context.shown_units, "summarise", "texts", remaining, partly=True)
-                draft = replace(self.ladder.drafter(replace(task, words=words), self.origins), shown=shown)
+                draft = replace(drafter_of(replace(task, words=words), self.origins), shown=shown)
                 text = shortened(self.required(task, schemas.summary_in(words), draft).summary, words)
                 if len(self.units) == len(pieces):
                     return text
@@ -152,9 +152,9 @@ class _TaskRun:
 
     def decompose(self, task: tasks.Decompose) -> Decomposition:
         form: type[schemas.DecomposeReply | schemas.NextReply] = schemas.DecomposeReply
-        draft, most = self.ladder.drafter(task, self.origins), MOST_QUESTIONS
+        draft, most = drafter_of(task, self.origins), MOST_QUESTIONS
         if task.one_at_a_time:
-            draft, form, most = self.ladder.drafter(task, self.origins, "decompose_next"), schemas.NextReply, 1
+            draft, form, most = drafter_of(task, self.origins, "decompose_next"), schemas.NextReply, 1
         said = [squeeze(question) for question in self.required(task, form, draft).questions if question.strip()]
         return Decomposition(tuple(dict.fromkeys(said))[:most])
 
@@ -181,7 +181,7 @@ class _TaskRun:
     def answer(self, task: tasks.Read | tasks.Integrate, prompt: str = "") -> Reading:
         if not task.evidence:
             return Reading(None)
-        found = self.ask(task, schemas.ReadingReply, self.ladder.drafter(task, self.origins, prompt))
+        found = self.ask(task, schemas.ReadingReply, drafter_of(task, self.origins, prompt))
         return reading_from(task.question, found, self.units) if found else Reading(None)
 
     def integrate(self, task: tasks.Integrate) -> Reading:
@@ -199,7 +199,7 @@ class _TaskRun:
         """
         if not task.evidence:
             return Samples((None,))
-        draft, ladder, form = self.ladder.drafter(task, self.origins), self.ladder, schemas.SampleReply
+        draft, ladder, form = drafter_of(task, self.origins), self.ladder, schemas.SampleReply
 
         def climb(seed: int) -> Climb[schemas.SampleReply] | TaskFailed:
             try:
@@ -230,7 +230,7 @@ class _TaskRun:
 
     def ask(self, task: Task[Any], form: type[R], draft: Drafter | None = None) -> R | None:
         """The reply; None if the model declined. Raises: TaskFailed: it gave nothing usable."""
-        climb = self.ladder.climb(TASK_NAMES[type(task)], draft or self.ladder.drafter(task, self.origins), form)
+        climb = self.ladder.climb(TASK_NAMES[type(task)], draft or drafter_of(task, self.origins), form)
         self.usage += climb.usage
         self.documents, self.units = climb.draft.documents, climb.draft.units
         return climb.found
