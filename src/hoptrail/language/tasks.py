@@ -186,9 +186,7 @@ class Integrate(Task[Reading]):
 
 @dataclass(frozen=True, slots=True)
 class Recall(Task[Reading]):
-    """Answer `question` from the model's memory, without evidence. Only used if a recipe's settings ask for it. `abstain`: as for
-    `Read`.
-    """
+    """Answer `question` from memory, without evidence, if a recipe's settings ask for it. `abstain`: as for `Read`."""
 
     question: str
     abstain: Abstain = Abstain.ALWAYS
@@ -263,9 +261,7 @@ class StatementJudge(Protocol):
     """A language that judges, at no cost, which statements settle a question."""
 
     def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
-        """The statements of the units, closest first, where one that seems to settle the question counts as closer; none: not
-        judged.
-        """
+        """The statements, closest first; one that seems to settle the question counts as closer. None: not judged."""
         ...
 
 

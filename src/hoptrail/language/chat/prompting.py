@@ -129,9 +129,7 @@ class Drafter:
 
 
 def drafter_of(task: Task[Any], origins: tuple[str, ...], name: str = "") -> Drafter:
-    """Drafts the prompt of a task, or another one: with the task's fields of the names in the prompt, and as much as fits of its
-    evidence.
-    """
+    """Drafts the prompt of a task, or another one, with its fields that the prompt names and as much as fits of its evidence."""
     prompt, values = load_prompt(name or TASK_NAMES[type(task)]), {}
     if getattr(task, "abstain", None) is Abstain.NEVER:
         form, plain = prompt.form.replace(" or null", ""), prompt.plain.replace(", or none", "")

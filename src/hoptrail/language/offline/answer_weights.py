@@ -142,9 +142,7 @@ def confidence_numbers(at: int, found: Sequence[Weighed]) -> tuple[float, ...]:
 
 
 def contradict(best: Weighed, other: Weighed) -> bool:
-    """Whether a statement of another document says much the same as that of the best answer, and about as likely answers, but
-    gives another value.
-    """
+    """Whether a statement of another document says much the same as the best answer's and is about as likely, but differs."""
     behind = log_odds(best.probability) - log_odds(other.probability)
     one, two = best.candidate, other.candidate
     return behind < _RIVAL and one.said.unit.document != two.said.unit.document and say_alike(one, two)

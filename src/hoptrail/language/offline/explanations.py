@@ -204,10 +204,7 @@ def _are_steps(group: Group) -> bool:
 
 
 def steps(question: str, units: Sequence[Unit], close: Sequence[Close], judge: Judge) -> Reading:
-    """The items of the list that describes the procedure, in order; without one, the closest block.
-
-    Notes on changes are left out.
-    """
+    """The items of the list that describes the procedure, in order; without one, the closest block. No notes on changes."""
     units = [unit for unit in units if not are_change_notes(unit)]
     groups = list(filter(_are_steps, groups_of(units)))
     lists = list(_step_lists(question, groups))

@@ -62,9 +62,7 @@ def _at_once(question: str, plan: Plan, units: Sequence[Unit], reader: Statement
 
 
 def follow(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
-    """The answer along the likeliest way through the evidence, or the steps up to a hop without one. Names in the question
-    are no answers.
-    """
+    """The answer along the likeliest way through the evidence, or the steps up to a hop without one; no name in the question."""
     named = [mention.text for mention in find_mentions(question, question=True)]
     ways: list[Hops] = [()]
     hops: Hops = ()

@@ -100,9 +100,7 @@ class ReadPath:
 
 
 class StatementReader:
-    """Reads plain questions. `model` reads the statements (None: there are no answers); `similarity` is part of their closeness
-    (None: words alone).
-    """
+    """Reads plain questions by `model` (None: there are no answers); `similarity` is part of closeness (None: words alone)."""
 
     def __init__(self, model: TextReader | None, similarity: Similarity | None) -> None:
         self.model = model
