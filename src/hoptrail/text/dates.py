@@ -7,7 +7,6 @@ month names. Digits with slashes are read only in ISO order: `3/5/2024` is March
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import date
 
 from hoptrail.text.lexicon import MONTHS
@@ -117,21 +116,20 @@ def dates_within(text: str) -> list[str]:
     return [iso for _, _, iso in sorted(found)]
 
 
-def _dates_apart(text: str, patterns: tuple[re.Pattern[str], ...]) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield those matches that do not overlap."""
-    last = 0
+def _dates_apart(text: str, patterns: tuple[re.Pattern[str], ...]) -> list[tuple[re.Match[str], str]]:
+    """Those matches that do not overlap."""
+    found: list[tuple[re.Match[str], str]] = []
     for match, iso in _match_dates(text, patterns):
-        if match.start() >= last:
-            yield match, iso
-            last = match.end()
+        if not found or match.start() >= found[-1][0].end():
+            found.append((match, iso))
+    return found
 
 
-def _match_dates(text: str, patterns: tuple[re.Pattern[str], ...]) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield matches with their ISO dates by start; where two start together, the longer first."""
+def _match_dates(text: str, patterns: tuple[re.Pattern[str], ...]) -> list[tuple[re.Match[str], str]]:
+    """Matches with their ISO dates by start; where two start together, the longer first."""
     matches = (match for pattern in patterns for match in pattern.finditer(text))
-    for match in sorted(matches, key=lambda match: (match.start(), -len(match.group()))):
-        if iso := _iso(match.groupdict()):
-            yield match, iso
+    ordered = sorted(matches, key=lambda match: (match.start(), -len(match.group())))
+    return [(match, iso) for match in ordered if (iso := _iso(match.groupdict()))]
 
 
 def _iso(parts: dict[str, str | None]) -> str:

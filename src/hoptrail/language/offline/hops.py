@@ -67,7 +67,14 @@ def follow(question: str, plan: Plan, units: Sequence[Unit], reader: StatementRe
     ways: list[Hops] = [()]
     hops: Hops = ()
     for at, planned in enumerate(plan.questions):
-        ways = sorted(_onward(ways, planned, plan, units, reader, named), key=_probability, reverse=True)
+        longer: list[Hops] = []
+        for way in ways:
+            asked = complete(planned, [Finding(before, before, hop.answer) for before, hop in way])
+            if not unresolved(asked):
+                used = [hop.answer for number, (_, hop) in enumerate(way, 1) if f"#{number}" in planned]
+                near = _nearest(asked, units) if len(plan.questions) > 1 else units
+                longer += ((*way, (asked, hop)) for hop in reader.ranked(asked, near, [*named, *used])[:_BEAM])
+        ways = sorted(longer, key=_probability, reverse=True)
         # If no later hop needs the answer, alternatives would only crowd out the others.
         is_needed = any(f"#{at + 1}" in later for later in plan.questions[at + 1 :])
         likely = [way for way in ways if _probability(way) >= _UNLIKELY * _probability(ways[0])]
@@ -89,21 +96,6 @@ def follow(question: str, plan: Plan, units: Sequence[Unit], reader: StatementRe
 
 def _probability(way: Hops) -> float:
     return math.prod(hop.confidence for _, hop in way)
-
-
-def _onward(
-    ways: Sequence[Hops], planned: str, plan: Plan, units: Sequence[Unit], reader: StatementReader, named: Sequence[str]
-) -> list[Hops]:
-    """The ways with one more hop, by up to `_BEAM` answers each."""
-    longer: list[Hops] = []
-    for way in ways:
-        asked = complete(planned, [Finding(before, before, hop.answer) for before, hop in way])
-        if unresolved(asked):
-            continue
-        used = [hop.answer for number, (_, hop) in enumerate(way, 1) if f"#{number}" in planned]
-        near = _nearest(asked, units) if len(plan.questions) > 1 else units
-        longer += ((*way, (asked, hop)) for hop in reader.ranked(asked, near, [*named, *used])[:_BEAM])
-    return longer
 
 
 def _nearest(asked: str, units: Sequence[Unit]) -> list[Unit]:

@@ -61,24 +61,21 @@ class StatementText:
         An answer is cut at the end of its table cell and has no punctuation around it. An address is whole, a bare number has
         its unit.
         """
-        if start >= self.start:
-            return self._in_statement(start, end)
-        date = self._date_at(start)
-        if date or start >= self.title_end or _FILE_NAME.fullmatch(self.said.unit.title):
-            return date
-        return base_title(self.text[start : min(end, self.title_end)].strip(_CUT))
-
-    def _date_at(self, place: int) -> str:
-        above = self.text[: self.start]
-        return next((above[start:end] for start, end in date_spans(above) if start <= place < end), "")
-
-    def _in_statement(self, start: int, end: int) -> str:
+        if start < self.start:
+            date = self._date_at(start)
+            if date or start >= self.title_end or _FILE_NAME.fullmatch(self.said.unit.title):
+                return date
+            return base_title(self.text[start : min(end, self.title_end)].strip(_CUT))
         headers = self._headers()
         if any(first <= start < last for first, last in headers):
             return ""
         last = min([len(self.text), *(first for first, _ in headers if first > start)])
         start, end = self._with_address(*self._whole_name(start, min(end, last), last))
         return self._clean(start, end)
+
+    def _date_at(self, place: int) -> str:
+        above = self.text[: self.start]
+        return next((above[start:end] for start, end in date_spans(above) if start <= place < end), "")
 
     def _whole_name(self, start: int, end: int, last: int) -> tuple[int, int]:
         """The span, extended to the names of which it has a part: `River Lathe` for `Lathe`."""
