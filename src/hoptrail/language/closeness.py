@@ -99,12 +99,6 @@ def distinct_statements(units: Sequence[Unit]) -> list[tuple[int, UnitStatement]
     return list(found.values())
 
 
-def place_of(said: UnitStatement) -> tuple[str, int, int]:
-    """The document of a statement, and where it starts and ends there."""
-    first = said.unit.sources[0].start
-    return said.unit.document, first + said.start, first + said.end
-
-
 class Wording:
     """The words of a question, weighted by their rarity among some statements."""
 

@@ -72,6 +72,12 @@ class UnitStatement:
         return support_of(self.unit, self.start, self.end)
 
     @cached_property
+    def place(self) -> tuple[str, int, int]:
+        """Its document, and where it starts and ends there."""
+        first = self.unit.sources[0].start
+        return self.unit.document, first + self.start, first + self.end
+
+    @cached_property
     def seen(self) -> str:
         """Its wording after title and headings, as search indexes it."""
         above = [self.unit.title, *(heading for heading in self.path if heading != self.unit.title)]

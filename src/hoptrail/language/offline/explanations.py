@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import takewhile
 from statistics import fmean
 
-from hoptrail.language.closeness import Close, Judge, below_headings, place_of
+from hoptrail.language.closeness import Close, Judge, below_headings
 from hoptrail.language.offline.answer_weights import logistic
 from hoptrail.language.offline.listing import Group, confidence_of, groups_of, item_of, list_reading
 from hoptrail.language.tasks import Reading, Step
@@ -123,7 +123,7 @@ def _under_same_question(question: str, said: UnitStatement, units: Sequence[Uni
         return None
     same = (unit for unit in units if unit.document == said.unit.document)
     under = [one for unit in same for one in statements_of(unit) if one.path == said.path]
-    return next(filter(_is_explanation, sorted(under, key=place_of)), None)
+    return next(filter(_is_explanation, sorted(under, key=lambda one: one.place)), None)
 
 
 def _after(said: UnitStatement) -> Sequence[UnitStatement]:

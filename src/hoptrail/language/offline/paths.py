@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hoptrail.language.closeness import Close, Wording, distinct_statements, place_of
+from hoptrail.language.closeness import Close, Wording, distinct_statements
 from hoptrail.text.lexicon import STOP_WORDS
 from hoptrail.text.statements import UnitStatement
 from hoptrail.types import Unit
@@ -73,10 +73,10 @@ def find_paths(question: str, units: Sequence[Unit], close: Sequence[Close], mos
             entries[entry].append(at)
     wording = Wording(question, [said for _, said in statements])
     alone = [wording.share(said) for _, said in statements]
-    places = {place_of(said): at for at, (_, said) in enumerate(statements)}
+    places = {said.place: at for at, (_, said) in enumerate(statements)}
     promising: list[tuple[float, int, int, int, float, float, bool]] = []
     for place, one in enumerate(close):
-        if (first := places.get(place_of(one.said))) is None:
+        if (first := places.get(one.said.place)) is None:
             continue
         start = statements[first][1]
         rarity = _rarity(links_of(start), holders)

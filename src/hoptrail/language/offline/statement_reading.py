@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean
 
-from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, place_of, under_headings
+from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, under_headings
 from hoptrail.language.offline.answer_weights import (
     Candidate,
     confidence_numbers,
@@ -183,7 +183,7 @@ class StatementReader:
                 numbers = settles, settles - highest, one.leads, path.share, path.gain
                 link = path.linked, float(path.is_entry), 1 / (1 + path.place), 1 / (1 + path.rank)
                 found.append(Candidate(answer, path.second, (*numbers, *link, *odds), path))
-        settling_at = {place_of(one.said): odds for one, odds in zip(read.close, read.settles, strict=False)}
+        settling_at = {one.said.place: odds for one, odds in zip(read.close, read.settles, strict=False)}
         marks = marked(question, units[:UNITS], settling_at) if found else []
         found = [one.beside(marks) for one in found]
         return tuple(_in_order(found, time) if found and time and time.is_ordered else found)

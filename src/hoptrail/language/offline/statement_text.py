@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from hoptrail.language.closeness import place_of, under_headings
+from hoptrail.language.closeness import under_headings
 from hoptrail.models.question_tagger import tag_text
 from hoptrail.models.reader import TextReading
 from hoptrail.text.dates import date_spans
@@ -134,7 +134,7 @@ def groups_in(units: Sequence[Unit]) -> list[list[UnitStatement]]:
         kind = block.kind if block and block.kind in {BlockKind.ROW, BlockKind.ITEM} else None
         headers = tuple(cell.header for cell in block.cells) if block and kind is BlockKind.ROW else ()
         key = (said.unit.document, said.path, kind, headers, block.lead if block and kind else "")
-        groups.setdefault(key, {})[place_of(said)] = said
+        groups.setdefault(key, {})[said.place] = said
     return [[group[place] for place in sorted(group)] for group in groups.values()]
 
 
@@ -173,7 +173,7 @@ def marked(question: str, units: Sequence[Unit], settles: Mapping[Place, float])
     log odds (`settles`) of settling the question. Raises: ModelUnavailable: as for `QuestionTagger`.
     """
     parts = [part for group in groups_in(units) for part in stretches(group)]
-    odds = [max(settles.get(place_of(said), -math.inf) for said in part) for part in parts]
+    odds = [max(settles.get(said.place, -math.inf) for said in part) for part in parts]
     near = sorted((at for at, most in enumerate(odds) if most > -math.inf), key=lambda at: -odds[at])
     texts = [text_of(parts[at])[0] for at in near[:_READ]]
     return [(text[start:end], math.exp(likely)) for text in texts for (start, end), likely in tag_text(question, text)]
