@@ -88,9 +88,9 @@ _OFFERED = re.compile(
 def find_comparison(question: str) -> Comparison | None:
     """The comparison that `question` makes, or None. Questions over 600 characters are not analysed."""
     text = squeeze(question).rstrip(" ?.!")
-    if len(text) > _MOST_ANALYSED or not text:
+    if len(text) > _MOST_ANALYSED:
         return None
-    first = words(text)[0].lower if words(text) else ""
+    first = next((word.lower for word in words(text)), "")
     if first in {"which", "who", "what", "whose", "of", "in"}:
         return _choice(text)
     if offered := _OFFERED.fullmatch(text):  # `Was A or B born first?` is `Which was born first, A or B?`
@@ -116,7 +116,7 @@ def find_choice(question: str) -> Choice | None:
     """The two sides that a question offers: `..., A or B`, `... between A and B`, or two names with `or` between them. No capital
     letters are needed: `Which takes longer, the quiz or the workshop?`.
     """
-    text = " ".join(question.split()).rstrip(" ?.!")
+    text = squeeze(question).rstrip(" ?.!")
     ordering = next((word.lower for word in words(text) if word.lower in _CHOSEN_BY), "")
     if not ordering:
         return _names_offered(text)
@@ -154,7 +154,7 @@ def _first_side(left: str, other: str, ordering: str) -> int:
         return mark.end()
     opening = words(other)[0].lower if words(other) else ""
     same = [word.start for word in said if word.lower == opening]
-    if same and opening in lexicon.FUNCTION_WORDS | lexicon.PREPOSITIONS:
+    if same and opening in lexicon.FUNCTION_WORDS:
         return same[-1]
     if ordered:
         return ordered
@@ -171,16 +171,22 @@ def _trim(side: str, ordering: str) -> str:
     return side[rest[0].start : rest[-2].end if rest[-1].text == ordering and rest[1:] else None].strip(" ,")
 
 
+_ROLE = re.compile(
+    r"\bwhose (?P<whose>[a-z]+) |"
+    r"\b(?:has|have|had|with) (?:the |an? )?(?P<had>[a-z]+) (?:(?:who|that|which|whose)\b|[a-z]+ (?:later|first|earlier|last)\b)"
+)
+"""The noun that leads from a side to the compared thing: `whose director was born first`."""
+
+
 def _choice(text: str) -> Comparison | None:
     choice = find_choice(text)
-    if choice is None or choice.ordering not in lexicon.ORDERINGS:
+    if choice is None or choice.ordering not in {word.lower for word in words(choice.ask)}:
         return None
-    ask, ordering = choice.ask, choice.ordering
-    if ordering not in {word.lower for word in words(ask)}:
-        return None
-    role = _role(ask)
+    match = _ROLE.search(choice.ask.lower())
+    role = match["whose"] or match["had"] if match else ""
+    role = "" if role in lexicon.ORDERINGS else role
     side = "{found}" if role else "{side}"
-    asked, by = _attribute(ask, ordering, side, person=bool(role) and lexicon.is_person_noun(role))
+    asked, by = _attribute(choice.ask, choice.ordering, side, person=lexicon.is_person_noun(role))
     return _comparison(choice.sides, role, asked, by)
 
 
@@ -190,19 +196,6 @@ def _comparison(
     """The comparison that first resolves the `role` of each side, if any; None if nothing is `asked`."""
     leading = (f"{'Who' if lexicon.is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
     return Comparison(sides, (*leading, *asked), len(leading), by, claimed) if asked else None
-
-
-_ROLE = re.compile(
-    r"\bwhose (?P<whose>[a-z]+) |"
-    r"\b(?:has|have|had|with) (?:the |an? )?(?P<had>[a-z]+) (?:(?:who|that|which|whose)\b|[a-z]+ (?:later|first|earlier|last)\b)"
-)
-
-
-def _role(ask: str) -> str:
-    """The noun that leads from a side to the compared thing: `whose director was born first`."""
-    match = _ROLE.search(ask.lower())
-    role = match["whose"] or match["had"] if match else ""
-    return "" if role in lexicon.ORDERINGS else role
 
 
 _BEEN = re.compile(r"\bha(?:s|ve) been (?P<rest>.+)$")
@@ -401,8 +394,7 @@ def _same_question(same: str, rest: str, side: str) -> str:
 
 
 def _kind(rest: str) -> str:
-    kind = re.sub(r"^(?:both|all|each)\s+", "", rest.lstrip(" ,"))
-    kind = re.sub(r"\s+(?:both|too|alike)$", "", kind)
+    kind = re.sub(r"^(?:both|all|each)\s+|\s+(?:both|too|alike)$", "", rest.lstrip(" ,"))
     return kind if content_stems(kind) - {"both"} else ""
 
 
