@@ -108,8 +108,7 @@ class _TaskRun:
             return Extraction((), ())
         shown = partial(context.shown_sentences, unit, task.before, prompt.phrases["figures"] if task.figures else "")
         drafter = Drafter(prompt, {"title": context.heading_of(unit) or "(none)"}, shown, self.origins)
-        reply = self.required(task, schemas.ExtractReply, drafter)
-        return extraction_from(unit, reply, task.before, figures=task.figures)
+        return extraction_from(task, self.required(task, schemas.ExtractReply, drafter))
 
     def summarise(self, task: tasks.Summarise) -> str:
         """Summarise all units; if they do not fit, first parts of them, then the summaries, so that every source is read.
