@@ -163,8 +163,9 @@ class OfflineLanguage:
     def _assess(self, task: tasks.Assess | tasks.Verify) -> float:
         reading = self._read(task.question, distinct_units(task.evidence, self._settings))
         if reading.answer is None:
-            asked = task.question[: self._settings.question_characters]
-            return round(_UNANSWERED_SHARE * _coverage(asked, task.evidence), 4)
+            asked = content_stems(task.question[: self._settings.question_characters])
+            said = frozenset[str]().union(*(content_stems(unit.searchable[:20_000]) for unit in task.evidence[:200]))
+            return round(_UNANSWERED_SHARE * (len(asked & said) / max(1, len(asked))), 4)
         if isinstance(task, tasks.Assess) or same_value(task.answer, reading.answer):
             return reading.confidence
         return round((1 - reading.confidence) / 2, 4)
@@ -248,12 +249,6 @@ def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:
     if kind is AnswerKind.YES_NO:
         return replace(reading, answer=None, items=(), kind=AnswerKind.YES_NO)
     return reading
-
-
-def _coverage(question: str, units: Sequence[Unit]) -> float:
-    asked = content_stems(question)
-    said = frozenset[str]().union(*(content_stems(unit.searchable[:20_000]) for unit in units[:200]))
-    return len(asked & said) / len(asked) if asked else 0.0
 
 
 def _extract(unit: Unit, lines: Sequence[UnitStatement], finder: EntityFinder) -> Extraction:

@@ -276,19 +276,18 @@ def _in_order(found: Sequence[Candidate], time: TimeAsked) -> Sequence[Candidate
     weights = stored_weights()
     likely = [log_odds(weights.probability(one)) for one in found]
     best = found[likely.index(max(likely))]
+    headings = (best.said.unit.document, best.said.path)
     same = [
         one
         for one, odds in zip(found, likely, strict=True)
-        if _when(one.said) and odds > max(likely) - _NEAR and (_beside(best.said, one.said) or say_alike(best, one))
+        if _when(one.said)
+        and odds > max(likely) - _NEAR
+        and (headings == (one.said.unit.document, one.said.path) or say_alike(best, one))
     ]
     if best not in same:
         return found
     date = time.chosen([_when(one.said) for one in same])
     return [one for one in found if one not in same or _when(one.said) == date]
-
-
-def _beside(one: UnitStatement, two: UnitStatement) -> bool:
-    return one.unit.document == two.unit.document and one.path == two.path
 
 
 def _when(said: UnitStatement) -> str:

@@ -62,7 +62,8 @@ class StatementText:
         its unit.
         """
         if start < self.start:
-            date = self._date_at(start)
+            above = self.text[: self.start]
+            date = next((above[first:last] for first, last in date_spans(above) if first <= start < last), "")
             if date or start >= self.title_end or _FILE_NAME.fullmatch(self.said.unit.title):
                 return date
             return base_title(self.text[start : min(end, self.title_end)].strip(_CUT))
@@ -72,10 +73,6 @@ class StatementText:
         last = min([len(self.text), *(first for first, _ in headers if first > start)])
         start, end = self._with_address(*self._whole_name(start, min(end, last), last))
         return self._clean(start, end)
-
-    def _date_at(self, place: int) -> str:
-        above = self.text[: self.start]
-        return next((above[start:end] for start, end in date_spans(above) if start <= place < end), "")
 
     def _whole_name(self, start: int, end: int, last: int) -> tuple[int, int]:
         """The span, extended to the names of which it has a part: `River Lathe` for `Lathe`."""

@@ -349,9 +349,10 @@ def _pair(text: str) -> Comparison | None:
     names = (first.text, second.text)
     if same is not None:
         return _comparison(names, role, [_same_question(same.group(1).lower(), rest, side)], ComparisonRule.SAME)
-    kind = _kind(rest)
+    kind = re.sub(r"^(?:both|all|each)\s+|\s+(?:both|too|alike)$", "", rest.lstrip(" ,"))
     one_of = "one of the " if words(lead)[0].lower in lexicon.COPULAS and _are_many(kind) else ""
-    return _comparison(names, role, [f"Is {side} {one_of}{kind}?"] if kind else [], ComparisonRule.BOTH)
+    asked = [f"Is {side} {one_of}{kind}?"] if content_stems(kind) - {"both"} else []
+    return _comparison(names, role, asked, ComparisonRule.BOTH)
 
 
 def _two_names(text: str) -> tuple[Mention, Mention] | None:
@@ -391,11 +392,6 @@ def _same_question(same: str, rest: str, side: str) -> str:
     if verb:
         return f"In which {same} {'is' if verb == 'located' else 'was'} {side} {verb}?"
     return f"What is the {same} of {side}?"
-
-
-def _kind(rest: str) -> str:
-    kind = re.sub(r"^(?:both|all|each)\s+|\s+(?:both|too|alike)$", "", rest.lstrip(" ,"))
-    return kind if content_stems(kind) - {"both"} else ""
 
 
 def _are_many(kind: str) -> bool:
