@@ -70,7 +70,7 @@ def build(structure: str, folder: Path) -> None:
     from hoptrail.documents.splitting import PassageLimits
     from hoptrail.index.indexing import BuildLanguage, Watcher, update_index
     from hoptrail.language.factory import LanguageContext, open_language
-    from hoptrail.language.lazy import OFFLINE
+    from hoptrail.language.tasks import OFFLINE
     from hoptrail.structures.catalogue import structures_by_name, with_foundations
 
     encoder = WordHashes()

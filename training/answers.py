@@ -26,8 +26,15 @@ from hoptrail.evaluation.datasets import Question, load_dataset
 from hoptrail.evaluation.outcomes import is_right
 from hoptrail.language.closeness import UNITS, encoder_similarity
 from hoptrail.language.offline import answer_weights
-from hoptrail.language.offline.answer_weights import NUMBERS, Regression, Weights
-from hoptrail.language.offline.statement_reading import Candidate, StatementReader, confidence_numbers, weighed
+from hoptrail.language.offline.answer_weights import (
+    NUMBERS,
+    Candidate,
+    Regression,
+    Weights,
+    confidence_numbers,
+    weighed,
+)
+from hoptrail.language.offline.statement_reading import StatementReader
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.question_tagger import tag_question
 from hoptrail.models.reader import installed_reader

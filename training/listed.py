@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hoptrail import Kind
 from hoptrail.language.closeness import distinct_statements
-from hoptrail.language.offline.stretches import groups_in, listed_text, stretches, text_of
+from hoptrail.language.offline.statement_text import groups_in, listed_text, stretches, text_of
 from hoptrail.models.question_tagger import Extent
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.words import content_stems

@@ -22,7 +22,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from hoptrail.language.offline.stretches import listed_text
+from hoptrail.language.offline.statement_text import listed_text
 from hoptrail.models.question_tagger import KINDS, Extent, QuestionForm, TimeRelation, WantedReply
 from hoptrail.types import AnswerKind
 from training.sources import DATA, read_lines
@@ -170,7 +170,7 @@ def of_comparison(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
 
 
 def _piece(row: Mapping[str, Any], marked: str) -> tuple[str, list[Extent]]:
-    """The piece of a document, as `hoptrail.language.offline.stretches` writes it, and the places of what is marked in it."""
+    """The piece of a document, as `hoptrail.language.offline.statement_text` writes it, and the places of what is marked in it."""
     lines = [line.replace(" | ", "; ") for line in row["lines"]]
     text, starts = listed_text(" > ".join(part for part in (row["title"], row["headings"]) if part), lines)
     places = []

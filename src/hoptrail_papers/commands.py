@@ -18,7 +18,7 @@ import typer
 from rich.text import Text
 
 from hoptrail.errors import UsageError
-from hoptrail.language.lazy import CHAT
+from hoptrail.language.tasks import CHAT
 from hoptrail.serving import options, render
 from hoptrail.serving.cli_evaluation import Out, print_building, write_results
 from hoptrail.serving.options import AsJson, SettingsFile, console_of, option, print_json, say

@@ -21,7 +21,7 @@ from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.retrieval_measures import shown_documents
 from hoptrail.language import tasks
 from hoptrail.language.chat.grounding import shortened
-from hoptrail.language.conversation.references import clarify
+from hoptrail.language.questions.references import clarify
 from hoptrail.text.sentences import without_space
 from hoptrail.types import Document, Span, Unit, Usage
 from hoptrail_papers.gold_plan import REFERENCE, Goal, GoldPlan, gold_plan

@@ -22,7 +22,7 @@ from hoptrail.errors import DataError
 from hoptrail.evaluation.datasets import QUESTION_FILES
 from hoptrail.fingerprints import digest_of_code, fingerprint
 from hoptrail.index.settings import Settings
-from hoptrail.language.identity import shaping
+from hoptrail.language.factory import shaping
 from hoptrail.models.environment import configured_model
 from hoptrail.types import content_id
 from hoptrail.types.json_object import JsonObject

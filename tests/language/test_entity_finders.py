@@ -11,7 +11,7 @@ import pytest
 
 from hoptrail.errors import UsageError
 from hoptrail.index.settings import settings_from
-from hoptrail.language.entity_finders import RuleFinder, SpacyFinder, open_finder
+from hoptrail.language.entity_finders import mentions_of, open_finder
 from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
@@ -36,8 +36,7 @@ def marked(text: str, *labelled: tuple[str, str]) -> tuple[Entity, ...]:
 
 
 def test_the_rules_are_the_default() -> None:
-    assert open_finder(OfflineSettings().entities) == RuleFinder()
-    assert RuleFinder().find(TEXT) == find_mentions(TEXT)
+    assert open_finder(OfflineSettings().entities)(TEXT) == find_mentions(TEXT)
     assert OfflineLanguage().name == "offline"
 
 
@@ -71,7 +70,7 @@ def test_the_setting_stands_under_offline() -> None:
 
 def test_labels_become_shapes_and_white_space_is_no_mention() -> None:
     found = marked(TEXT, ("the spring of 1871", "DATE"), ("nine", "CARDINAL"), ("Kittiwake", "PRODUCT"), (" ", "ORG"))
-    mentions = SpacyFinder("spacy:made", lambda _: found).find(TEXT)
+    mentions = mentions_of(found, TEXT)
     assert [(one.text, one.shape) for one in mentions] == [
         ("the spring of 1871", Shape.DATE),
         ("nine", Shape.NUMBER),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hoptrail.errors import UsageError
-from hoptrail.language.identity import language_identity as identity_of
+from hoptrail.language.factory import language_identity as identity_of
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.models.chat import ChatSettings
 

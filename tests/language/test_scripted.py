@@ -8,7 +8,7 @@ import pytest
 
 from hoptrail.errors import TaskFailed, UsageError
 from hoptrail.language.factory import open_language
-from hoptrail.language.meter import Meter
+from hoptrail.language.listener import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Quote, QuotedReading, QuotedStep, ScriptedLanguage, ScriptedReply
 from hoptrail.language.tasks import (

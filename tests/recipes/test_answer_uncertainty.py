@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.language.meter import Meter
+from hoptrail.language.listener import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
 from hoptrail.language.tasks import Abstain, Equate, Sample, Samples, Task

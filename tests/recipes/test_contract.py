@@ -9,7 +9,6 @@ import pytest
 
 from hoptrail.documents.splitting import PassageLimits
 from hoptrail.errors import TaskFailed
-from hoptrail.language.effort import Effort
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.language.tasks import (
@@ -18,6 +17,7 @@ from hoptrail.language.tasks import (
     Complete,
     Decompose,
     Decomposition,
+    Effort,
     Equate,
     Integrate,
     Read,

@@ -14,7 +14,7 @@ from fakeai.clients import context_at
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import UsageError
 from hoptrail.language.factory import open_language
-from hoptrail.language.meter import Meter
+from hoptrail.language.listener import Meter
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import Failure, Output, ScriptedLanguage
 from hoptrail.language.tasks import (

@@ -85,7 +85,7 @@ class PerQuestion:
     """The language of an evaluated recipe.
 
     `open_performer` returns the performer for the next question: a new one each time if it cannot serve several at once.
-    `identity` covers all that replies depend on (`language.identity`); the default is the name. `model` is the name of the
+    `identity` covers all that replies depend on (`language.factory`); the default is the name. `model` is the name of the
     language model, or empty.
     """
 

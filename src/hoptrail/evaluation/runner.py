@@ -40,7 +40,7 @@ from hoptrail.index.index import Index
 from hoptrail.index.indexing import Watcher
 from hoptrail.index.settings import to_toml
 from hoptrail.index.syncing import IndexingReport
-from hoptrail.language.identity import language_identity
+from hoptrail.language.factory import language_identity
 from hoptrail.models.environment import configured_model
 from hoptrail.plugins import found, loaded
 from hoptrail.recipes.catalogue import changed_keys, recipe_settings

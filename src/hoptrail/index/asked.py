@@ -17,7 +17,7 @@ from hoptrail.corpus.locations import index_folder
 from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
 from hoptrail.corpus.view import EVERYTHING, View
 from hoptrail.errors import UsageError
-from hoptrail.language.lazy import LazyLanguage
+from hoptrail.language.listener import LazyLanguage
 from hoptrail.models.encoder import Encoder
 from hoptrail.recipes.catalogue import DEFAULT, needed_structures, open_recipe, usable
 from hoptrail.recipes.recipe import Recipe

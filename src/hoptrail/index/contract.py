@@ -26,7 +26,7 @@ def to_text(content: JsonObject | list[JsonObject]) -> str:
 
 
 def abstention(answer: JsonObject) -> str:
-    """The message in place of an answer; `answer` is the `answer_json` of an abstention."""
+    """The message in place of an answer; `answer` is the `to_dict` of an abstention."""
     if any(hop["verdict"] == Verdict.FAILED for hop in answer["trail"]):
         return FAILED
     if answer["guess"]:

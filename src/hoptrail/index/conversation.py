@@ -15,11 +15,9 @@ from threading import Event
 from typing import TypedDict, Unpack
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
-from hoptrail.language.conversation.messages import MOST_QUESTIONS, read_message
-from hoptrail.language.lazy import OFFLINE
 from hoptrail.language.listener import Listener, ObservedLanguage
-from hoptrail.language.tasks import Finding, FollowUp, Language, Turn
+from hoptrail.language.questions.messages import MOST_QUESTIONS, complete_follow_up, read_message, stands_alone
+from hoptrail.language.tasks import OFFLINE, Finding, FollowUp, Language, Turn
 from hoptrail.models.tracing import said, span
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question

@@ -13,7 +13,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import IndexDamaged
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.index.asked import AskedIndex
-from hoptrail.language.lazy import OFFLINE
+from hoptrail.language.tasks import OFFLINE
 from hoptrail.notebook import documents_html
 
 if TYPE_CHECKING:

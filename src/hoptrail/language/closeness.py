@@ -24,12 +24,10 @@ Judge = Callable[[str, Sequence[str]], Sequence[float]]
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]
 """Cosines of a question with sentences, between -1 and 1."""
 
-UNITS = 8
-"""Number of best units whose statements are scored, unless a caller says otherwise."""
+UNITS = 8  # number of best units whose statements are scored, unless a caller says otherwise
 _ENCODED, _VECTORS = 20, 4096
 """Number of statements, best by words, that are encoded; and number of vectors that are kept."""
-_ABOVE = 0.6
-"""Weight of a word in title or headings, relative to one in the statement."""
+_ABOVE = 0.6  # weight of a word in title or headings, relative to one in the statement
 _SETTLES, _CERTAIN = 0.12, 8.0
 """Weight of the log odds that a statement settles the question, relative to the share of words; and where they are cut."""
 _LONGEST = 1_200  # characters of a statement with its title and headings
@@ -89,7 +87,6 @@ def under_headings(said: UnitStatement) -> str:
 
 
 def below_headings(title: str, path: Sequence[str], text: str) -> str:
-    """A text below a title and headings."""
     return "\n".join(part for part in (title, " > ".join(path), text) if part)[:_LONGEST]
 
 
@@ -100,12 +97,6 @@ def distinct_statements(units: Sequence[Unit]) -> list[tuple[int, UnitStatement]
         for said in statements_of(unit):
             found.setdefault((said.support, said.text), (place, said))
     return list(found.values())
-
-
-def place_of(said: UnitStatement) -> tuple[str, int, int]:
-    """The document of a statement, and where it starts and ends there."""
-    first = said.unit.sources[0].start
-    return said.unit.document, first + said.start, first + said.end
 
 
 class Wording:

@@ -6,10 +6,9 @@ Questions are always read by the rules, which also use their word order. spaCy i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 from hoptrail.errors import UsageError
 from hoptrail.text.lexicon import word_set
@@ -29,54 +28,15 @@ _SHAPES = {
 """Labels of spaCy's English pipelines (OntoNotes 5) that are not names; all others are."""
 
 
-class EntityFinder(Protocol):
-    """Finds the mentions in a text, in order and without overlaps. Deterministic."""
-
-    @property
-    def name(self) -> str:
-        """The finder's name in settings. Mentions depend only on it and the text."""
-        ...
-
-    def find(self, text: str) -> tuple[Mention, ...]:
-        """The mentions, with offsets in code points of `text`."""
+EntityFinder = Callable[[str], tuple[Mention, ...]]
+"""Finds the mentions in a text, in order and without overlaps, with offsets in code points. Deterministic."""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleFinder:
-    """Finds mentions by capitals, quotation marks and digits (see `text.mentions`)."""
-
-    name: str = RULES
-
-    def find(self, text: str) -> tuple[Mention, ...]:
-        """The mentions by the rules for documents, which differ from those for questions."""
-        return find_mentions(text)
-
-
-class Entity(Protocol):
-    """The used part of a spaCy entity: its offsets in the text, in code points, and its type, such as `PERSON` or `DATE`."""
-
-    @property
-    def start_char(self) -> int: ...
-    @property
-    def end_char(self) -> int: ...
-    @property
-    def label_(self) -> str: ...
-
-
-@dataclass(frozen=True, slots=True)
-class SpacyFinder:
-    """Finds the entities of a pipeline, one text at a time, so that results do not depend on batches."""
-
-    name: str
-    entities: Callable[[str], Iterable[Entity]]
-
-    def find(self, text: str) -> tuple[Mention, ...]:
-        """The pipeline's entities on one line each; a type that is no date, number or title of a work counts as a name."""
-        mentions = []
-        for entity in self.entities(text):
-            start, end = entity.start_char, entity.end_char
-            mentions.append(Mention(squeeze(text[start:end]), start, end, _SHAPES.get(entity.label_, Shape.NAME)))
-        return tuple(mention for mention in mentions if mention.text)
+def mentions_of(entities: Iterable[Any], text: str) -> tuple[Mention, ...]:
+    """The entities of a spaCy document on one line each; a type that is no date, number or title of a work counts as a name."""
+    places = ((one.start_char, one.end_char, _SHAPES.get(one.label_, Shape.NAME)) for one in entities)
+    mentions = (Mention(squeeze(text[start:end]), start, end, shape) for start, end, shape in places)
+    return tuple(mention for mention in mentions if mention.text)
 
 
 def check_finder(name: str) -> None:
@@ -94,19 +54,20 @@ def open_finder(name: str) -> EntityFinder:
     Raises: UsageError: there is no such finder, or spaCy or the pipeline is missing or finds no entities.
     """
     check_finder(name)
-    return RuleFinder() if name == RULES else SpacyFinder(name, _pipeline(name.partition(":")[2]))
+    return find_mentions if name == RULES else _spacy_finder(name.partition(":")[2])
 
 
 @lru_cache(maxsize=4)
-def _pipeline(model: str) -> Callable[[str], Iterable[Entity]]:
+def _spacy_finder(model: str) -> EntityFinder:
+    """Reads one text at a time, so that results do not depend on batches."""
     pipeline = pipeline_with("doc.ents", model, "finds no entities", "`ner` or `entity_ruler`")
     lock = Lock()
 
-    def entities(text: str) -> tuple[Entity, ...]:
+    def find(text: str) -> tuple[Mention, ...]:
         with lock:  # reading changes a pipeline's vocabulary
-            return tuple(pipeline(text).ents)
+            return mentions_of(pipeline(text).ents, text)
 
-    return entities
+    return find
 
 
 def pipeline_with(assigned: str, model: str, lack: str, components: str) -> Language:

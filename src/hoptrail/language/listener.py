@@ -1,4 +1,4 @@
-"""A language with a listener that is notified of every hop and can stop the work before the next task.
+"""What stands around a language: a listener to its hops, who can stop the work; a meter of its tasks; its opening on first use.
 
 Recipes do not know about listeners: they pass every task through a `Meter`, which notifies the language's listener, if any. To
 receive hops, wrap the language before passing it to a recipe.
@@ -6,15 +6,16 @@ receive hops, wrap the language before passing it to a recipe.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
-from hoptrail.errors import Interrupted
-from hoptrail.language.tasks import Integrate, Language, Read, Recall, Reply, Task, judged
-from hoptrail.types import Hop, Span, Unit
+from hoptrail.errors import Interrupted, TaskFailed
+from hoptrail.language.tasks import Abstain, Integrate, Language, Read, Recall, Reply, Task, judged
+from hoptrail.types import Hop, Span, Unit, Usage
 
 if TYPE_CHECKING:
     from hoptrail.language.closeness import Close
@@ -35,9 +36,6 @@ class Listener:
     found: Callable[[Hop, tuple[Span, ...]], None] = lambda _hop, _support: None
     stopped: Callable[[], bool] = lambda: False
     wrote: Callable[[str, str], None] | None = None
-
-
-NOBODY = Listener()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +66,75 @@ class ObservedLanguage:
     def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
         """See `StatementJudge`."""
         return judged(self.language, question, units)
+
+
+class LazyLanguage:
+    """The language that `open_` opens on first use, which is when its errors are raised."""
+
+    def __init__(self, open_: Callable[[], Language]) -> None:
+        self._open = open_
+
+    @cached_property
+    def _language(self) -> Language:
+        return self._open()
+
+    @property
+    def name(self) -> str:
+        return self._language.name
+
+    def perform(self, task: Task[T]) -> Reply[T]:
+        """See `Language.perform`."""
+        return self._language.perform(task)
+
+    def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
+        """See `StatementJudge`."""
+        return judged(self._language, question, units)
+
+
+class Meter:
+    """Passes the tasks of one question on to `language` and adds up their cost; passes hops on to its listener. Not thread-safe.
+
+    `abstain` applies to the question itself; sub-questions may abstain, unless a recipe hands it on to them. `usage` and `tasks`
+    include failed tasks, which `failures` counts; the seconds are measured here.
+    """
+
+    def __init__(self, language: Language, abstain: Abstain = Abstain.ALWAYS) -> None:
+        self._language = language
+        self.abstain = abstain
+        self._listener = language.listener if isinstance(language, ObservedLanguage) else Listener()
+        self._started = time.perf_counter()
+        self.usage = Usage()
+        self.failures = 0
+        self.tasks = 0
+
+    @property
+    def name(self) -> str:
+        return self._language.name
+
+    @property
+    def total(self) -> Usage:
+        """The usage, with all seconds since the meter was made."""
+        return replace(self.usage, seconds=time.perf_counter() - self._started)
+
+    def asked(self, question: str, asked: str) -> None:
+        """Notify the listener of a sub-question and its completed form before work on it begins."""
+        self._listener.asked(question, asked)
+
+    def found(self, hop: Hop, support: tuple[Span, ...] = ()) -> None:
+        self._listener.found(hop, support)
+
+    def perform(self, task: Task[T]) -> T:
+        """Perform a task and return its output. Raises: TaskFailed: from the language."""
+        started = time.perf_counter()
+        spent = Usage()
+        self.tasks += 1
+        try:
+            reply = self._language.perform(task)
+            spent = reply.usage
+        except TaskFailed as failure:
+            self.failures += 1
+            spent = failure.usage or spent
+            raise
+        finally:
+            self.usage += replace(spent, seconds=time.perf_counter() - started)
+        return reply.value

@@ -25,52 +25,44 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_STRICT: ConfigDict = {"extra": "forbid"}
+
+class _Strict:
+    """What a script may contain, and no other fields. Its readings and extractions may quote a span."""
+
+    __slots__ = ()
+    __pydantic_config__: ClassVar[ConfigDict] = {"extra": "forbid"}
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(_Strict):
     """A span given by its words: their first occurrence in the evidence."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     quote: str
 
 
 @dataclass(frozen=True, slots=True)
-class QuotedStep:
-    """A `Step` whose support may be quoted."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+class QuotedStep(_Strict):
     question: str
     answer: str
     support: tuple[Quote | Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class QuotedReading:
-    """A `Reading` whose steps may quote."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+class QuotedReading(_Strict):
     answer: str | None
     steps: tuple[QuotedStep, ...] = ()
     confidence: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class QuotedFact:
-    """A `Fact` whose source may be quoted."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+class QuotedFact(_Strict):
     text: str
     entities: tuple[str, ...]
     source: Quote | Span
 
 
 @dataclass(frozen=True, slots=True)
-class QuotedExtraction:
-    """An `Extraction` whose facts may quote."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+class QuotedExtraction(_Strict):
     entities: tuple[str, ...]
     facts: tuple[QuotedFact, ...] = ()
 
@@ -135,7 +127,6 @@ class ScriptedLanguage:
 
     @property
     def remaining(self) -> int:
-        """The number of remaining replies."""
         return len(self._replies)
 
     def perform(self, task: Task[T]) -> Reply[T]:
@@ -147,7 +138,8 @@ class ScriptedLanguage:
             raise TaskFailed(f"the script has no reply left, but {asked} was asked for: {task}")
         reply = self._replies[0]
         if not _is_reply_to(task, reply):
-            raise TaskFailed(f"the script's next reply is {_describe(reply)}, but {asked} was asked for: {task}")
+            kind = type(reply.output).__name__ + (f" for {TASK_NAMES[reply.task]}" if reply.task else "")
+            raise TaskFailed(f"the script's next reply is {kind}, but {asked} was asked for: {task}")
         self._replies.popleft()
         if isinstance(reply.output, Failure):
             raise TaskFailed(f"{asked} failed as the script says: {reply.output.reason}")
@@ -159,11 +151,6 @@ def _as_reply(reply: ScriptedReply | tuple[type[Task[Any]], Output] | Output) ->
     if isinstance(reply, ScriptedReply):
         return reply
     return ScriptedReply(reply[1], reply[0]) if isinstance(reply, tuple) else ScriptedReply(reply)
-
-
-def _describe(reply: ScriptedReply) -> str:
-    kind = type(reply.output).__name__
-    return f"{kind} for {TASK_NAMES[reply.task]}" if reply.task else kind
 
 
 def _resolve_quotes(output: Output, task: Task[Any]) -> object:
@@ -218,10 +205,7 @@ def _parse(line: str, place: str) -> ScriptedReply:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    """A line of a script."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+class _Row(_Strict):
     task: str
     reply: Any = None
     fail: str | None = None

@@ -20,8 +20,7 @@ from hoptrail.language.tasks import Extract, Language, Reply, Summarise, Task
 
 T = TypeVar("T")
 
-TOGETHER = 32
-"""Tasks of one batch on an executor."""
+TOGETHER = 32  # tasks of one batch on an executor
 
 
 def perform_all(

@@ -15,6 +15,8 @@ from hoptrail.types import AnswerKind, Extraction, Span, Unit, Usage
 if TYPE_CHECKING:
     from hoptrail.language.closeness import Close
 
+OFFLINE, CHAT = "offline", "chat"  # the names of the two shipped languages
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -133,7 +135,6 @@ class Reading:
 
     @property
     def supported(self) -> bool:
-        """Whether every step is supported."""
         return all(step.supported for step in self.steps)
 
 
@@ -185,9 +186,7 @@ class Integrate(Task[Reading]):
 
 @dataclass(frozen=True, slots=True)
 class Recall(Task[Reading]):
-    """Answer `question` from the model's memory, without evidence. Only used if a recipe's settings ask for it. `abstain`: as for
-    `Read`.
-    """
+    """Answer `question` from memory, without evidence, if a recipe's settings ask for it. `abstain`: as for `Read`."""
 
     question: str
     abstain: Abstain = Abstain.ALWAYS
@@ -262,12 +261,29 @@ class StatementJudge(Protocol):
     """A language that judges, at no cost, which statements settle a question."""
 
     def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
-        """The statements of the units, closest first, where one that seems to settle the question counts as closer; none: not
-        judged.
-        """
+        """The statements, closest first; one that seems to settle the question counts as closer. None: not judged."""
         ...
 
 
 def judged(language: Language, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
     """The statements as `language` judges them; none if it is no `StatementJudge`."""
     return language.judged(question, units) if isinstance(language, StatementJudge) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """The fewest and the most tasks that a question takes with a recipe's settings, for estimates: `readings` have
+    evidence, `plans` decompose or complete, `others` neither. Samples count.
+    """
+
+    readings: tuple[int, int] = (1, 1)
+    plans: tuple[int, int] = (0, 0)
+    others: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def of_hops(cls, most: int, readings: int = 1) -> Effort:
+        """The effort of `most` sub-questions, each read `readings` times, and of one more plan and a conclusion."""
+        return cls((2, most * readings + 1), (2, 2 * most))
+
+
+FROM_MEMORY = Effort((0, 0), others=(1, 1))  # one question to the model's memory

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from hoptrail.corpus.rows import said_date
 from hoptrail.errors import TaskFailed
-from hoptrail.language.meter import Meter
+from hoptrail.language.listener import Meter
 from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.dates import date_of

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.conversation.references import is_completion, is_left_open, points_back, word_references
-from hoptrail.language.meter import Meter
+from hoptrail.language.listener import Meter
+from hoptrail.language.questions.references import is_completion, is_left_open, points_back, word_references
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Finding, Integrate, Language, Read, Reading, Recall
 from hoptrail.recipes.answering import (
     CitedHop,

@@ -8,8 +8,7 @@ from typing import ClassVar, Protocol
 
 import hoptrail.notebook  # noqa: F401 - answers of recipes show themselves in notebooks
 from hoptrail.corpus.structure_names import PASSAGES
-from hoptrail.language.effort import Effort
-from hoptrail.language.tasks import Abstain
+from hoptrail.language.tasks import Abstain, Effort
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.rankings import Pool
 from hoptrail.setting_limits import AtLeast1, Limited

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.meter import Meter
+from hoptrail.language.listener import Meter
 from hoptrail.language.tasks import Language, Read, Reading
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.corpus import Corpus

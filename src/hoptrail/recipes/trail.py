@@ -32,9 +32,8 @@ from itertools import chain
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.effort import Effort
-from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Integrate, Language, Read, Verify
+from hoptrail.language.listener import Meter
+from hoptrail.language.tasks import Abstain, Effort, Integrate, Language, Read, Verify
 from hoptrail.models.question_tagger import tag_question
 from hoptrail.recipes.answering import (
     CitedHop,

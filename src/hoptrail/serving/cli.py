@@ -18,7 +18,7 @@ from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import EndpointRefused, HoptrailError, IndexUnavailable, Interrupted, UsageError, exhausted
 from hoptrail.index import contract
 from hoptrail.index.index import Index
-from hoptrail.language.lazy import CHAT
+from hoptrail.language.tasks import CHAT
 from hoptrail.plugins import found, loaded
 from hoptrail.serving import cli_asking, cli_evaluation, cli_serving, options, render, setup
 from hoptrail.serving.output import OutputRefused, silence, standard_output

@@ -17,8 +17,8 @@ from hoptrail.corpus.source_files import file_of
 from hoptrail.errors import UsageError
 from hoptrail.index import contract
 from hoptrail.index.index import Index
-from hoptrail.language.lazy import OFFLINE, LazyLanguage
-from hoptrail.language.listener import Listener, ObservedLanguage
+from hoptrail.language.listener import LazyLanguage, Listener, ObservedLanguage
+from hoptrail.language.tasks import OFFLINE
 from hoptrail.recipes.catalogue import reported_name
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.serving import options, render

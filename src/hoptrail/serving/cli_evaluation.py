@@ -12,7 +12,7 @@ import typer
 
 from hoptrail.errors import MadeByAnother, UsageError
 from hoptrail.index import contract
-from hoptrail.language.lazy import CHAT, OFFLINE
+from hoptrail.language.tasks import CHAT, OFFLINE
 from hoptrail.serving import options, render
 from hoptrail.serving.options import option
 from hoptrail.types import Usage
@@ -110,7 +110,7 @@ def _check_performer(
 def _print_costs(dataset: Dataset, recipes: Sequence[str], settings: Settings) -> None:
     """Print what all questions may cost before anything is spent: some recipes take many replies per question."""
     from hoptrail.language.chat.estimating import estimate_asking
-    from hoptrail.language.effort import Effort
+    from hoptrail.language.tasks import Effort
     from hoptrail.models.environment import configured_model
     from hoptrail.recipes.catalogue import recipe_settings
 

@@ -22,8 +22,7 @@ from hoptrail.index.settings import Settings
 from hoptrail.language.chat.estimating import estimate_asking
 from hoptrail.language.chat.performer import ChatLanguage
 from hoptrail.language.factory import LanguageContext
-from hoptrail.language.lazy import CHAT
-from hoptrail.language.tasks import Decompose, Read, Task
+from hoptrail.language.tasks import CHAT, Decompose, Read, Task
 from hoptrail.models.billing import PaidChat
 from hoptrail.models.chat import ChatSettings, Rung
 from hoptrail.models.encoder_factory import open_encoder

@@ -20,7 +20,7 @@ from hoptrail.errors import IndexUnavailable, UsageError, disk_errors
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor
 from hoptrail.index import contract
 from hoptrail.index.index import Index
-from hoptrail.language.lazy import CHAT
+from hoptrail.language.tasks import CHAT
 from hoptrail.plugins import found, loaded
 from hoptrail.recipes.catalogue import changed_keys, needed_structures, presets_of
 from hoptrail.recipes.registry import recipe_names, settings_key

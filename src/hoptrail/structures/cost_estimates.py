@@ -9,7 +9,7 @@ import numpy as np
 
 from hoptrail.corpus.columns import Numbers
 from hoptrail.corpus.snapshot import Snapshot
-from hoptrail.language.lazy import OFFLINE
+from hoptrail.language.tasks import OFFLINE
 from hoptrail.structures.build_context import BuildContext
 from hoptrail.structures.declaration import Structure
 from hoptrail.structures.progress_tracker import TEXT, BuildStep

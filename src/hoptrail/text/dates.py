@@ -7,7 +7,6 @@ month names. Digits with slashes are read only in ISO order: `3/5/2024` is March
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import date
 
 from hoptrail.text.lexicon import MONTHS
@@ -62,11 +61,10 @@ def date_spans(text: str) -> list[tuple[int, int]]:
     """The offsets of the dates in `text` with a year, none overlapping, and none that only ends a period (`12-14 March 2024`)."""
     spans: list[tuple[int, int]] = []
     last = 0
-    for match, _ in _match_dates(text, _PATTERNS):
-        if match.start() >= last:
-            if not _PERIOD.search(text, last, match.start()):
-                spans.append(match.span())
-            last = match.end()
+    for match, _ in _dates_apart(text, _PATTERNS):
+        if not _PERIOD.search(text, last, match.start()):
+            spans.append(match.span())
+        last = match.end()
     return spans
 
 
@@ -97,11 +95,7 @@ def unit_date(unit: Unit) -> str:
 
 def dates_asked(text: str) -> tuple[tuple[str, str], ...]:
     """The dates in a question, each as written and in ISO 8601 (`--03-05` without a year)."""
-    dates: list[tuple[re.Match[str], str]] = []
-    for match, iso in _match_dates(text, (*_PATTERNS, *_WITHOUT_YEAR)):
-        if not any(match.start() < other.end() for other, _ in dates):
-            dates.append((match, iso))
-    return tuple((match.group(), iso) for match, iso in dates)
+    return tuple((match.group(), iso) for match, iso in _dates_apart(text, (*_PATTERNS, *_WITHOUT_YEAR)))
 
 
 def dates_said(text: str) -> frozenset[str]:
@@ -114,10 +108,7 @@ def dates_said(text: str) -> frozenset[str]:
 
 def dates_within(text: str) -> list[str]:
     """The dates in `text` with a year in their order, as ISO days, months or years (`2024`)."""
-    found: list[tuple[int, int, str]] = []
-    for match, iso in _match_dates(text, _PATTERNS):
-        if not found or match.start() >= found[-1][1]:
-            found.append((*match.span(), iso))
+    found = [(*match.span(), iso) for match, iso in _dates_apart(text, _PATTERNS)]
     years = (
         year for year in _BARE_YEAR.finditer(text) if not any(a < year.end() and year.start() < b for a, b, _ in found)
     )
@@ -125,12 +116,20 @@ def dates_within(text: str) -> list[str]:
     return [iso for _, _, iso in sorted(found)]
 
 
-def _match_dates(text: str, patterns: tuple[re.Pattern[str], ...]) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield matches with their ISO dates by start; where two start together, the longer first."""
+def _dates_apart(text: str, patterns: tuple[re.Pattern[str], ...]) -> list[tuple[re.Match[str], str]]:
+    """Those matches that do not overlap."""
+    found: list[tuple[re.Match[str], str]] = []
+    for match, iso in _match_dates(text, patterns):
+        if not found or match.start() >= found[-1][0].end():
+            found.append((match, iso))
+    return found
+
+
+def _match_dates(text: str, patterns: tuple[re.Pattern[str], ...]) -> list[tuple[re.Match[str], str]]:
+    """Matches with their ISO dates by start; where two start together, the longer first."""
     matches = (match for pattern in patterns for match in pattern.finditer(text))
-    for match in sorted(matches, key=lambda match: (match.start(), -len(match.group()))):
-        if iso := _iso(match.groupdict()):
-            yield match, iso
+    ordered = sorted(matches, key=lambda match: (match.start(), -len(match.group())))
+    return [(match, iso) for match in ordered if (iso := _iso(match.groupdict()))]
 
 
 def _iso(parts: dict[str, str | None]) -> str:

@@ -36,8 +36,6 @@ _PARENTHESIS = re.compile(r"[ ]?\([^()]{1,40}\)")
 
 
 class Shape(StrEnum):
-    """The kind of a mention, by its form."""
-
     NAME = "name"
     QUOTED = "quoted"
     DATE = "date"

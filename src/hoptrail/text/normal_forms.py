@@ -37,7 +37,6 @@ def stands_in(answer: str, sentence: str) -> bool:
 
 
 def without_article(text: str) -> str:
-    """`text` without a leading article."""
     first, _, rest = text.partition(" ")
     return rest if rest and first.lower() in ARTICLES else text
 

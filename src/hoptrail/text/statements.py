@@ -18,27 +18,20 @@ from hoptrail.text.lexicon import PRONOUNS
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import unit_sentences, without_space
 from hoptrail.text.words import words
-from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit
+from hoptrail.types import Block, BlockKind, Cell, Document, Kind, Span, Unit
 
-LONGEST = 300
-"""Characters of a statement that are shown."""
-_SHORT = 40
-"""Characters. A shorter sentence says little by itself."""
-_HANDFUL = 5
-"""Words. A sentence of no more, such as `Yes.`, says nothing without the heading or sentence before it."""
-MOST_SENTENCES = 400
-"""Per unit: far above any passage."""
-_MOST_CHARACTERS = 100_000
-"""Read per block."""
+LONGEST = 300  # characters of a statement that are shown
+_SHORT = 40  # characters. A shorter sentence says little by itself.
+_HANDFUL = 5  # words. A sentence of no more, such as `Yes.`, says nothing without the heading or sentence before it.
+MOST_SENTENCES = 400  # per unit: far above any passage
+_MOST_CHARACTERS = 100_000  # read per block
 _NOTICES = ("©", "(c) ", "(C) ", "Copyright")
 _CLOSING = " \n\t\"'”’»)]"
-_ASKER = re.compile(r"[^?]{1,60}?:\s+")
-"""Who asks, before a question."""
+_ASKER = re.compile(r"[^?]{1,60}?:\s+")  # who asks, before a question
 _NOT_ASKING = (BlockKind.ROW, BlockKind.CODE)
 _BOX = re.compile(r"(?:(?<!\S)\[(?P<mark>[ xX])\](?=\s)|(?P<sign>[☐□☑☒✓✔✅✗✘❌]))\s*")
 _EMPTY = "☐□✗✘❌ "
-_KEPT = 512
-"""Units whose statements are kept, with what was derived from them: those of several questions."""
+_KEPT = 512  # units whose statements are kept, with what was derived from them: those of several questions
 
 
 @dataclass(frozen=True)
@@ -79,10 +72,21 @@ class UnitStatement:
         return support_of(self.unit, self.start, self.end)
 
     @cached_property
+    def place(self) -> tuple[str, int, int]:
+        """Its document, and where it starts and ends there."""
+        first = self.unit.sources[0].start
+        return self.unit.document, first + self.start, first + self.end
+
+    @cached_property
     def seen(self) -> str:
         """Its wording after title and headings, as search indexes it."""
         above = [self.unit.title, *(heading for heading in self.path if heading != self.unit.title)]
         return f"{' > '.join(part for part in above if part)}: {self.said}"
+
+    def part(self, part: Block | Cell) -> str:
+        """The text of its block, or of one of the cells."""
+        first = self.unit.sources[0].start
+        return self.unit.text[max(0, part.start - first) : max(0, part.end - first)]
 
 
 @lru_cache(_KEPT)

@@ -17,10 +17,8 @@ from hoptrail.text.normal_forms import base_title, composed
 from hoptrail.text.words import LETTERS
 from hoptrail.types import Span, Unit
 
-MOST_WORDS = 12
-"""Longer titles, in words, are not searched for."""
-MOST_NAMESAKES = 20
-"""A title of more documents is a heading, not a name."""
+MOST_WORDS = 12  # longer titles, in words, are not searched for
+MOST_NAMESAKES = 20  # A title of more documents is a heading, not a name
 
 _WORD = re.compile(LETTERS)
 
@@ -53,12 +51,10 @@ def name_key(name: str) -> str:
     return " ".join(_plain(match) for match in _WORD.findall(name))
 
 
-Place = tuple[Span, str, str]
-"""The first source of a passage, its id and its title."""
+Place = tuple[Span, str, str]  # the first source of a passage, its id and its title
 
 
 def place_of(passage: Unit) -> Place:
-    """The place of a passage."""
     return passage.sources[0], passage.id, passage.title
 
 

@@ -12,8 +12,7 @@ from hoptrail.text.lexicon import COUNTRIES, DEMONYMS, MONTHS, MULTIPLIERS, NUMB
 from hoptrail.text.normal_forms import same_words, squeeze
 from hoptrail.text.words import content_stems, words
 
-Date = tuple[int, int, int]
-"""Year, month, day; 0 if unknown. Years before the common era are negative."""
+Date = tuple[int, int, int]  # year, month, day; 0 if unknown. Years before the common era are negative.
 
 _YEAR = re.compile(r"\b(?:(?P<before>\d{1,4})\s?(?=bce?\b)|(?P<year>\d{3,4})s?\b)")
 _ISO = re.compile(r"(?<![\d-])(\d{4})-(\d\d)(?:-(\d\d))?(?![\d-])")
@@ -29,7 +28,6 @@ _COUNTRY = re.compile(rf"\b({'|'.join(_COUNTRY_NAMES)})s?\b")
 
 
 def read_date(text: str) -> Date | None:
-    """The first date in `text`."""
     lowered = text.lower()
     if iso := _ISO.search(lowered):
         return int(iso[1]), int(iso[2]), int(iso[3] or 0)

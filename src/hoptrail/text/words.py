@@ -32,8 +32,9 @@ LETTERS = rf"[^\W_]+(?:(?![\x00-\x7f])[{_MARKS}{SOFT_HYPHEN}][^\W_]*)*"
 """A pattern of letters and digits, with the combining marks and soft hyphens that follow them."""
 _WORD = re.compile(rf"#\d{{1,3}}|\d[\d,.]*\d|{LETTERS}(?:(?:[-.&]|['’](?!s\b)){LETTERS})*")
 _ALPHANUMERIC = re.compile(r"[^\W_]+")
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""Thai, Lao, Burmese, Khmer, kana and Han characters."""
+_THAI = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Lao, Burmese and Khmer, too
+_HAN = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # and kana
+_UNSPACED = _THAI + _HAN
 _ANY_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _ENDINGS = ("ations", "ation", "ions", "ion", "ings", "ing", "ors", "or", "ers", "er", "ed", "es", "s", "e")
@@ -135,11 +136,7 @@ RELATED = {stem(word): frozenset(stem(other) for other in others) for word, othe
 """`RELATED_WORDS` by stem."""
 
 
-_COUNTED = re.compile(
-    r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-    r"|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{1,4}"
-    r"|[^\s\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]{1,24}"
-)
+_COUNTED = re.compile(rf"[{_HAN}]|[{_THAI}]{{1,4}}|[^\s{_UNSPACED}]{{1,24}}")
 
 
 def words_in(text: str) -> int:

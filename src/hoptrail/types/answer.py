@@ -12,8 +12,7 @@ from hoptrail.types.json_object import JsonObject
 from hoptrail.types.sources import file_name
 from hoptrail.types.unit import Hit, Kind, Ranking
 
-SURE, LIKELY = 0.8, 0.5
-"""The lowest confidences that are called sure and likely."""
+SURE, LIKELY = 0.8, 0.5  # the lowest confidences that are called sure and likely
 
 
 class AnswerKind(StrEnum):
@@ -197,11 +196,28 @@ class Answer:
 
     def to_dict(self) -> JsonObject:
         """The object of `ask --json`."""
-        return answer_json(self)
+        return {
+            "question": self.question,
+            "answer": self.text,
+            "abstained": self.abstained,
+            "recipe": self.recipe,
+            "language": self.language,
+            "evidence": [evidence_json(evidence) for evidence in self.evidence],
+            "trail": [hop_json(hop) for hop in self.trail],
+            "usage": asdict(self.usage),
+            "kind": self.kind.value,
+            "items": list(self.items),
+            "confidence": self.confidence,
+            "closest": [_cited_json(statement) | {"said": statement.said} for statement in self.closest],
+            "guess": self.guess and _guess_json(self.guess),
+            "asked": self.asked,
+            "parts": [one.to_dict() for one in self.parts],
+            "notes": list(self.notes),
+        }
 
     def to_json(self) -> str:
         """The text of `ask --json`."""
-        return json.dumps(answer_json(self), ensure_ascii=False, indent=2)
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
 
     @property
     def failed(self) -> bool:
@@ -214,29 +230,7 @@ def certainty(confidence: float) -> str:
     return "sure" if confidence >= SURE else "likely" if confidence >= LIKELY else "unsure"
 
 
-# --- the JSON that scripts rely on: its keys are neither dropped nor renamed
-
-
-def answer_json(answer: Answer) -> JsonObject:
-    """The object of `ask --json`."""
-    return {
-        "question": answer.question,
-        "answer": answer.text,
-        "abstained": answer.abstained,
-        "recipe": answer.recipe,
-        "language": answer.language,
-        "evidence": [evidence_json(evidence) for evidence in answer.evidence],
-        "trail": [hop_json(hop) for hop in answer.trail],
-        "usage": asdict(answer.usage),
-        "kind": answer.kind.value,
-        "items": list(answer.items),
-        "confidence": answer.confidence,
-        "closest": [_cited_json(statement) | {"said": statement.said} for statement in answer.closest],
-        "guess": answer.guess and _guess_json(answer.guess),
-        "asked": answer.asked,
-        "parts": [answer_json(one) for one in answer.parts],
-        "notes": list(answer.notes),
-    }
+# --- parts of the JSON that scripts rely on, `Answer.to_dict`: its keys are neither dropped nor renamed
 
 
 def evidence_json(evidence: Evidence) -> JsonObject:

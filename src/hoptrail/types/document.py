@@ -23,8 +23,6 @@ def content_id(prefix: str, *parts: str) -> str:
 
 
 class BlockKind(StrEnum):
-    """The kind of a block."""
-
     HEADING = "heading"
     PARAGRAPH = "paragraph"
     ITEM = "item"
@@ -84,7 +82,6 @@ class Block:
 
     @property
     def is_header(self) -> bool:
-        """Whether this is the header row of a table."""
         return self.kind is BlockKind.ROW and self.level == 1
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-UPLOADS = "uploads"
-"""The subfolder of an index in which a server's uploads wait to be indexed."""
+UPLOADS = "uploads"  # the subfolder of an index in which a server's uploads wait to be indexed
 UPLOADED = re.compile(rf"(.*/)?{UPLOADS}/n[0-9a-f]{{20}}\.jsonl#(?P<name>.*)", re.DOTALL)
 """The source of an uploaded document, with the name under which it was uploaded."""
 _LINE = re.compile(r"(?P<path>.*?\.jsonl(\.gz)?)#(?P<line>.*)", re.DOTALL | re.IGNORECASE)

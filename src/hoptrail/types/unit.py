@@ -7,13 +7,10 @@ from enum import StrEnum
 
 from hoptrail.types.document import Block, Span
 
-_EXCERPT = 80
-"""Characters of its text that the line of a hit shows."""
+_EXCERPT = 80  # characters of its text that the line of a hit shows
 
 
 class Kind(StrEnum):
-    """The kind of a unit."""
-
     PASSAGE = "passage"
     SENTENCE = "sentence"
     AGGREGATE = "aggregate"
@@ -111,8 +108,7 @@ class Hit:
         return f"<Hit {self.unit.title!r} {self.score:.4g} {self.channel}: {text!r}>"
 
 
-Ranking = tuple[Hit, ...]
-"""Hits in falling order of score; equal scores in rising order of unit id."""
+Ranking = tuple[Hit, ...]  # hits in falling order of score; equal scores in rising order of unit id
 
 
 @dataclass(frozen=True, slots=True)

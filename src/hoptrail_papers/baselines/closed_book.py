@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hoptrail.language.effort import FROM_MEMORY
-from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Reading, Recall
+from hoptrail.language.listener import Meter
+from hoptrail.language.tasks import FROM_MEMORY, Reading, Recall
 from hoptrail.recipes.answering import CitedHop, memory_hop
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass

@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hoptrail.language.effort import Effort
-from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Reading
+from hoptrail.language.listener import Meter
+from hoptrail.language.tasks import Abstain, Effort, Reading
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.units.unit_search import hybrid_search

@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from hoptrail.language.effort import Effort
-from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Reading
+from hoptrail.language.listener import Meter
+from hoptrail.language.tasks import Effort, Reading
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.recipes.hopwise import Hopwise, next_questions, read_packed, recalled
 from hoptrail.recipes.recipe import PassageSettings

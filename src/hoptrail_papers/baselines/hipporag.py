@@ -26,9 +26,8 @@ from typing import ClassVar, Literal
 
 from hoptrail.corpus.structure_names import TRIPLES
 from hoptrail.errors import TaskFailed
-from hoptrail.language.effort import Effort
-from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Assess
+from hoptrail.language.listener import Meter
+from hoptrail.language.tasks import Abstain, Assess, Effort
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.retrieval.rankings import best_first

@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.effort import Effort
-from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain
+from hoptrail.language.listener import Meter
+from hoptrail.language.tasks import Abstain, Effort
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops
 from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, next_step, read_packed
 from hoptrail.recipes.recipe import PassageSettings

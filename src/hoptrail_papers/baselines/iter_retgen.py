@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from hoptrail.language.effort import Effort
-from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Reading
+from hoptrail.language.listener import Meter
+from hoptrail.language.tasks import Abstain, Effort, Reading
 from hoptrail.recipes.answering import CitedHop, report_hops
 from hoptrail.recipes.hopwise import Concluded, Hopwise, read_packed
 from hoptrail.recipes.recipe import PassageSettings

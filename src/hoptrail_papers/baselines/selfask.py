@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from hoptrail.language.effort import Effort
-from hoptrail.language.meter import Meter
+from hoptrail.language.listener import Meter
+from hoptrail.language.tasks import Effort
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.recipes.hopwise import Hopwise, next_questions, read_packed
 from hoptrail.recipes.recipe import PassageSettings

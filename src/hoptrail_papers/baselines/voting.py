@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from hoptrail.language.meter import Meter
+from hoptrail.language.listener import Meter
 from hoptrail.language.tasks import Abstain, Equate, Reading, Sample, Step
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.setting_limits import AtLeast1, Limited

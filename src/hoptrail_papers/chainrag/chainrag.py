@@ -3,7 +3,7 @@
     sentence graph           sentences, linked by key entities (EC), likeness (SS) and     structures/sentences.py,
                              nearness in the text (SA)                                     sentence_graph.py
     question decomposition   sequential, parallel or comparing sub-questions               task decompose
-    sub-question rewriting   one that points back is rewritten by the language with all    language/conversation/,
+    sub-question rewriting   one that points back is rewritten by the language with all    language/questions/,
                              earlier answers, a call each                                  task complete
     seed retrieval           dense candidates, reranked; the first are seeds               here, `SentenceSearch`
     expansion                add neighbours until the evidence settles the                 here, task assess
@@ -36,10 +36,9 @@ from typing import ClassVar, Literal
 
 from hoptrail.corpus.structure_names import EXTRACTIONS, PASSAGES, SENTENCE_GRAPH, SENTENCES
 from hoptrail.errors import TaskFailed
-from hoptrail.language.conversation.references import complete, word_references
-from hoptrail.language.effort import Effort
-from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Assess, Complete, Decompose, Finding, Integrate, Summarise
+from hoptrail.language.listener import Meter
+from hoptrail.language.questions.references import complete, word_references
+from hoptrail.language.tasks import Abstain, Assess, Complete, Decompose, Effort, Finding, Integrate, Summarise
 from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.models.rerankers import Reranker, open_reranker
 from hoptrail.recipes.answering import CARRIED, CitedHop, findings_of, report_hops

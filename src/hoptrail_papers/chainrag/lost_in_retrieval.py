@@ -30,7 +30,7 @@ from hoptrail.evaluation.question_run import Asking, PerQuestion, corpus_ids
 from hoptrail.evaluation.retrieval_measures import Showing, project_to_passages, recall_at
 from hoptrail.evaluation.runner import Contexts, corpus_ids_by_document, index_corpus
 from hoptrail.index.indexing import Watcher
-from hoptrail.language.conversation.references import complete
+from hoptrail.language.questions.references import complete
 from hoptrail.language.tasks import Finding
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import dense_search, hybrid_search

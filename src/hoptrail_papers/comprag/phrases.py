@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.conversation.references import REFERENCE
+from hoptrail.language.questions.references import REFERENCE
 from hoptrail.text.lexicon import (
     ARTICLES,
     AUXILIARIES,

@@ -34,9 +34,8 @@ from typing import ClassVar, Literal
 
 from hoptrail.corpus.structure_names import PASSAGES, PROFILES
 from hoptrail.errors import TaskFailed
-from hoptrail.language.effort import Effort
-from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Integrate
+from hoptrail.language.listener import Meter
+from hoptrail.language.tasks import Abstain, Effort, Integrate
 from hoptrail.recipes.answering import CitedHop, findings_of, report_hops, stored_hits
 from hoptrail.recipes.hopwise import Concluded, Hopwise, failed_hop, integrate, next_step, recalled
 from hoptrail.recipes.recipe import PassageSettings

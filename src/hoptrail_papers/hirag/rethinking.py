@@ -23,7 +23,7 @@ from itertools import islice, repeat
 from typing import Literal
 
 from hoptrail.errors import ModelUnavailable, TaskFailed
-from hoptrail.language.meter import Meter
+from hoptrail.language.listener import Meter
 from hoptrail.language.tasks import Clarify, Finding, Read, Reading, Recall, Verify
 from hoptrail.recipes.answering import ONLINE, CitedHop, check_support, is_stored, memory_hop, outside_unit, verdict_of
 from hoptrail.recipes.hopwise import failed_hop

@@ -31,9 +31,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from hoptrail.corpus import structure_names
-from hoptrail.language.effort import FROM_MEMORY, Effort
-from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain, Finding, Integrate, Read, Reading, Recall, Step
+from hoptrail.language.listener import Meter
+from hoptrail.language.tasks import FROM_MEMORY, Abstain, Effort, Finding, Integrate, Read, Reading, Recall, Step
 from hoptrail.recipes.answering import CitedHop, memory_hop
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.recipes.single_pass import SinglePass

@@ -25,7 +25,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hoptrail.errors import ModelUnavailable
-from hoptrail.language.meter import Meter
+from hoptrail.language.listener import Meter
 from hoptrail.language.tasks import Abstain, Equate, Sample
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.encoder_factory import loaded, optional_package

@@ -35,9 +35,8 @@ from typing import ClassVar, Literal
 
 from hoptrail.corpus.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
 from hoptrail.errors import TaskFailed
-from hoptrail.language.effort import Effort
-from hoptrail.language.meter import Meter
-from hoptrail.language.tasks import Abstain
+from hoptrail.language.listener import Meter
+from hoptrail.language.tasks import Abstain, Effort
 from hoptrail.recipes.answering import CitedHop, report_hops
 from hoptrail.recipes.hopwise import (
     Concluded,

@@ -30,7 +30,7 @@ from hoptrail.corpus.writer import Writer, writing_to
 from hoptrail.errors import UsageError
 from hoptrail.index.settings import Settings
 from hoptrail.language.factory import LanguageContext, open_language
-from hoptrail.language.lazy import LazyLanguage
+from hoptrail.language.listener import LazyLanguage
 from hoptrail.language.tasks import Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import open_encoder

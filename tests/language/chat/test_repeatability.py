@@ -18,12 +18,12 @@ from fakeai.clients import quick_settings, replies_in
 from fakeai.server import Body, FakeAI, serving
 from hoptrail.errors import RecordingError, TaskFailed, UsageError
 from hoptrail.language.chat.estimating import estimate_asking
-from hoptrail.language.effort import Effort
 from hoptrail.language.factory import LanguageContext, open_language
 from hoptrail.language.tasks import (
     Assess,
     Complete,
     Decompose,
+    Effort,
     Equate,
     Extract,
     Finding,

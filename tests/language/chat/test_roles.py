@@ -12,8 +12,7 @@ from fakeai.clients import KEY, point_at, quick_settings, replies_in
 from fakeai.server import FakeAI, serving
 from hoptrail.errors import UsageError
 from hoptrail.index.settings import Settings, settings_from
-from hoptrail.language.factory import LanguageContext, open_language
-from hoptrail.language.identity import language_identity
+from hoptrail.language.factory import LanguageContext, language_identity, open_language
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Abstain, Complete, Decompose, Extract, Finding, Read, Recall
 from hoptrail.models.chat import ChatLayer, ChatSettings

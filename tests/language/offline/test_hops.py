@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hoptrail.language.offline.hops import FollowedPlan, follow
+from hoptrail.language.offline.hops import follow
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.statement_reading import StatementReader
 from hoptrail.language.questions.plans import make_plan
+from hoptrail.language.tasks import Reading
 from hoptrail.types import Unit
 from language.offline.scripted_reader import ScriptedReader
 
@@ -17,9 +18,9 @@ QUESTION = "Where was the designer of the Gull born?"
 FIRST, SECOND = "Who is the designer of the Gull?", "Where was {} born?"
 
 
-def followed(question: str, units: tuple[Unit, ...], script: Mapping[str, Mapping[str, float]]) -> FollowedPlan:
+def followed(question: str, units: tuple[Unit, ...], script: Mapping[str, Mapping[str, float]]) -> Reading:
     plan = make_plan(question, SETTINGS.most_hops, SETTINGS.question_characters)
-    return follow(plan, units, StatementReader(ScriptedReader(script), None), question)
+    return follow(question, plan, units, StatementReader(ScriptedReader(script), None))
 
 
 def test_a_first_answer_that_leads_nowhere_is_given_up(passage: MakeUnit) -> None:
@@ -33,7 +34,7 @@ def test_a_first_answer_that_leads_nowhere_is_given_up(passage: MakeUnit) -> Non
         SECOND.format("Ida Berg"): {"Dunmere": 5.0},
     }
     found = followed(QUESTION, units, script)
-    assert [(asked, hop.answer) for asked, hop in found.hops] == [
+    assert [(step.question, step.answer) for step in found.steps] == [
         (FIRST, "Ida Berg"),
         (SECOND.format("Ida Berg"), "Dunmere"),
     ]
@@ -43,14 +44,14 @@ def test_a_first_answer_that_leads_nowhere_is_given_up(passage: MakeUnit) -> Non
 def test_a_plan_that_breaks_off_concludes_nothing(passage: MakeUnit) -> None:
     units = (passage("The Gull", "The Gull was drawn by Ida Berg."),)
     found = followed(QUESTION, units, {FIRST: {"Ida Berg": 3.0}})
-    assert [hop.answer for _, hop in found.hops] == ["Ida Berg"]
+    assert [step.answer for step in found.steps] == ["Ida Berg"]
     assert found.answer is None
 
 
 def test_what_the_question_names_is_no_answer(passage: MakeUnit) -> None:
     units = (passage("The Gull", "The Gull was drawn by Ida Berg."),)
     found = followed(QUESTION, units, {FIRST: {"The Gull": 9.0, "Ida Berg": 1.0}})
-    assert [hop.answer for _, hop in found.hops] == ["Ida Berg"]
+    assert [step.answer for step in found.steps] == ["Ida Berg"]
 
 
 def test_both_sides_of_a_comparison_are_read_and_compared_by_rule(passage: MakeUnit) -> None:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from hoptrail.errors import TaskFailed, UsageError
-from hoptrail.language.offline.evidence import open_evidence
-from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.offline.performer import OfflineLanguage, distinct_units, lines_within
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.tasks import Abstain, Assess, Decompose, Equate, Integrate, Read, Sample, Task, Verify
 from hoptrail.types import AnswerKind, Unit
@@ -92,7 +91,7 @@ def test_a_yes_or_no_question_has_no_other_answers(pages: tuple[Unit, ...]) -> N
 def test_evidence_is_read_within_bounds(bound: str, value: int, lines: list[str], passage: MakeUnit) -> None:
     units = (passage("Gull", "The Gull was drawn by Ida Berg. It lies in Foss."), passage("Tern", "The Tern is old."))
     settings = OfflineSettings(**{bound: value})  # type: ignore[arg-type]
-    assert [line.text for line in open_evidence(units, settings).lines] == lines
+    assert [line.text for line in lines_within(units, settings)] == lines
     with pytest.raises(UsageError, match=f"{bound} must be at least 1"):
         OfflineSettings(**{bound: 0})  # type: ignore[arg-type]
 
@@ -108,8 +107,7 @@ def test_a_question_beyond_the_bound_is_one_hop() -> None:
 
 def test_a_unit_that_is_found_twice_is_read_once(passage: MakeUnit) -> None:
     gull, tern = passage("The Gull (ship)", "It is white."), passage("The Tern", "It is grey.")
-    evidence = open_evidence((gull, tern, gull), OfflineSettings())
-    assert evidence.units == (gull, tern)
+    assert distinct_units((gull, tern, gull), OfflineSettings()) == [gull, tern]
 
 
 def test_a_list_may_be_asked_for_without_a_content_word(passage: MakeUnit) -> None:

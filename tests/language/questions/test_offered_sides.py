@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.questions.choices import find_choice
+from hoptrail.language.questions.comparisons import find_choice
 
 
 @pytest.mark.parametrize(

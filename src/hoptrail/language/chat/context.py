@@ -23,23 +23,16 @@ from hoptrail.text.sentences import unit_sentences
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.types import Kind, Span, Unit
 
-MARGIN = 0.85
-"""Usable share of the window, because estimates of tokens may be too low."""
-FORMAT_TOKENS = 400
-"""Tokens that a schema may add to a prompt."""
-TAG_TOKENS = 24
-"""Tokens of the tags around a passage."""
-BEFORE_TOKENS = 300
-"""Most tokens of the end of the preceding passage, shown when extracting."""
+MARGIN = 0.85  # usable share of the window, because estimates of tokens may be too low
+FORMAT_TOKENS = 400  # tokens that a schema may add to a prompt
+TAG_TOKENS = 24  # tokens of the tags around a passage
+BEFORE_TOKENS = 300  # most tokens of the end of the preceding passage, shown when extracting
 MOST_SENTENCES = 400
-SMALL_WINDOW = 4000
-"""Windows with fewer tokens get the short forms of prompts, to leave room for evidence."""
-GAP = "[…]"
-"""Marks omitted text."""
+SMALL_WINDOW = 4000  # windows with fewer tokens get the short forms of prompts, to leave room for evidence
+GAP = "[…]"  # marks omitted text
 YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})
 """Answers that are not quoted from a text."""
-NEAR = 2
-"""Most characters of white space between consecutive sentences."""
+NEAR = 2  # most characters of white space between consecutive sentences
 
 Shown = tuple[dict[str, str], tuple[Unit, ...]]
 """Evidence as the texts of a prompt, by their names there, and the units that they show."""
@@ -186,7 +179,6 @@ def show_findings(findings: Sequence[Finding | Turn]) -> str:
 
 
 def cut_to(text: str, tokens: int) -> str:
-    """The beginning of `text`, about `tokens` tokens at most."""
     while len(text) > 1 and estimated_tokens(text) > max(tokens, 1):
         text = text[: max(1, len(text) * max(tokens, 1) // estimated_tokens(text))]
     return text

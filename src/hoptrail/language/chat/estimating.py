@@ -15,8 +15,7 @@ from typing import TypeVar
 from hoptrail.language.chat import schemas
 from hoptrail.language.chat.context import MARGIN
 from hoptrail.language.chat.performer import ChatLanguage
-from hoptrail.language.effort import Effort
-from hoptrail.language.tasks import Language, Reply, Summarise, Task
+from hoptrail.language.tasks import Effort, Language, Reply, Summarise, Task
 from hoptrail.models.billing import Chat, PaidReply
 from hoptrail.models.chat import ChatReply, ChatRequest, ChatSettings
 from hoptrail.models.ledger import Cost, cost_of
@@ -25,14 +24,11 @@ from hoptrail.types import Extraction
 
 T = TypeVar("T")
 
-PROMPT_TOKENS = (280, 800)
-"""Range for a prompt without evidence, but with its schema, over the tasks of asking."""
-REPLY_TOKENS = (15, 250)
-"""Range for a reply of these tasks."""
+PROMPT_TOKENS = (280, 800)  # range for a prompt without evidence, but with its schema, over the tasks of asking
+REPLY_TOKENS = (15, 250)  # range for a reply of these tasks
 EVIDENCE_SHARE = (0.25, 1.1)
 """Range for the used share of the evidence budget: some recipes begin with few passages, and tokenisers differ."""
-MOST_SHARE = 0.5
-"""Where the mean of many questions lies between the fewest tasks (0) and the most (1)."""
+MOST_SHARE = 0.5  # where the mean of many questions lies between the fewest tasks (0) and the most (1)
 REPAIRED = 1.1
 
 

@@ -27,14 +27,11 @@ from hoptrail.text.statements import UnitStatement, support_of
 from hoptrail.text.words import content_stems
 from hoptrail.types import Extraction, Fact, Kind, Span, Triple, Unit
 
-SHORTEST_QUOTE = 12
-"""Characters of the shortest quote or sentence that identifies a passage."""
+SHORTEST_QUOTE = 12  # characters of the shortest quote or sentence that identifies a passage
 UNSUPPORTED_TRUST = 0.25
 """Factor on the confidence of a reading with an unsupported step: so low that not even two such readings make an answer."""
-NAME_STEMS = 3
-"""Answers up to this many words (names, dates) need all of them in the cited text."""
-SHARE = 2 / 3
-"""Share of a longer answer's words that must be in the cited text."""
+NAME_STEMS = 3  # answers up to this many words (names, dates) need all of them in the cited text
+SHARE = 2 / 3  # share of a longer answer's words that must be in the cited text
 
 _RECKONED = re.compile(r"(?!1\d{3}$|20\d{2}$)\W*\d[\d.,]*(?:\s[\w%]+)?")
 """A bare figure that is no year: it may be the sum or the difference of others."""
@@ -169,20 +166,18 @@ def _texts_at(span: Span, units: Sequence[Unit]) -> list[str]:
     return texts
 
 
-def extraction_from(
-    unit: Unit, reply: ExtractReply, before: Unit | None = None, *, figures: bool = False
-) -> Extraction:
+def extraction_from(task: Extract, reply: ExtractReply) -> Extraction:
     """The parts of `reply` that are grounded in the unit's text or the passage before it."""
-    reply = reply if figures else _without_figures(reply)
-    named = _find_named(unit, reply, before)
-    facts = tuple(_fact(unit, fact, named) for fact in _grounded(reply, named))
+    reply = reply if task.figures else _without_figures(reply)
+    named = _find_named(task, reply)
+    facts = tuple(_fact(task.unit, fact, named) for fact in _grounded(reply, named))
     return Extraction(tuple(dict.fromkeys(name for _, name in sorted(named.values()))), facts)
 
 
 def grounded_facts(task: Extract, reply: ExtractReply) -> list[FactReply]:
     """The facts of the extraction from a reply, as the model gave them."""
     reply = reply if task.figures else _without_figures(reply)
-    return _grounded(reply, _find_named(task.unit, reply, task.before))
+    return _grounded(reply, _find_named(task, reply))
 
 
 def _grounded(reply: ExtractReply, named: Named) -> list[FactReply]:
@@ -190,12 +185,13 @@ def _grounded(reply: ExtractReply, named: Named) -> list[FactReply]:
     return [one for one in reply.facts if one.text.strip() and (not one.entities or set(one.entities) & named.keys())]
 
 
-def _find_named(unit: Unit, reply: ExtractReply, before: Unit | None) -> Named:
+def _find_named(task: Extract, reply: ExtractReply) -> Named:
     """Entities in the unit; those of facts may also be in the passage before it, and then come after the others."""
     names = [name for fact in reply.facts for name in fact.entities]
-    named = _verbatim([*(entity.name for entity in reply.entities), *names], unit.searchable)
-    back = _verbatim([name for name in names if name not in named], before.searchable) if before else {}
-    return named | {name: (len(unit.searchable) + position, spelt) for name, (position, spelt) in back.items()}
+    text = task.unit.searchable
+    named = _verbatim([*(entity.name for entity in reply.entities), *names], text)
+    back = _verbatim([name for name in names if name not in named], task.before.searchable) if task.before else {}
+    return named | {name: (len(text) + position, spelt) for name, (position, spelt) in back.items()}
 
 
 def _without_figures(reply: ExtractReply) -> ExtractReply:

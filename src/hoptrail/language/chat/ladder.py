@@ -14,16 +14,15 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from hoptrail.errors import EndpointUnreached, TaskFailed
 from hoptrail.language.chat.context import Room
-from hoptrail.language.chat.prompting import Draft, Drafter, drafter_of, load_prompt
+from hoptrail.language.chat.prompting import Draft, Drafter, load_prompt
 from hoptrail.language.chat.replies import OutOfRoom, Repeated, read_reply
 from hoptrail.language.chat.reply_parsing import InvalidReply, answer_so_far
 from hoptrail.language.chat.schemas import ReplyForm, schema_of
 from hoptrail.language.listener import ObservedLanguage
-from hoptrail.language.tasks import TASK_NAMES, Task
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatReply, ChatRequest, ChatSettings, Message, Rung
 from hoptrail.models.client import CallFailed, FailureKind
@@ -32,8 +31,7 @@ from hoptrail.types import Usage
 
 R = TypeVar("R", bound=ReplyForm)
 
-QUOTED = 2_000
-"""Characters of an unusable reply that a repair quotes to the model."""
+QUOTED = 2_000  # characters of an unusable reply that a repair quotes to the model
 SAMPLING_TEMPERATURE = 0.3
 """The temperature of SUNAR's released code, with 10 draws. Its repetition penalties are not sent: few endpoints support them."""
 
@@ -53,12 +51,7 @@ class Ladder:
 
     @property
     def working(self) -> Rung | None:
-        """The rung that works, if it is known."""
         return self._rungs[0] if len(self._rungs) == 1 else self.chat.working_rung
-
-    def drafter(self, task: Task[Any], origins: tuple[str, ...], name: str = "") -> Drafter:
-        """Drafts the prompt of a task, or another one; see `drafter_of`."""
-        return drafter_of(task, load_prompt(name or TASK_NAMES[type(task)]), origins)
 
     def climb(self, task: str, draft: Drafter, form: type[R], seed: int | None = None) -> Climb[R]:
         """A reply to the draft that `draft` makes for a room.
@@ -103,7 +96,6 @@ class Ladder:
     def request(
         self, task: str, draft: Draft, rung: Rung, room: Room, form: type[ReplyForm], seed: int | None
     ) -> ChatRequest:
-        """The request for a draft on a rung."""
         schema = schema_of(form, limited=rung is Rung.SCHEMA, answered=draft.answered)
         messages = draft.plain if rung is Rung.PLAIN else draft.messages
         if rung is Rung.PROMPT:

@@ -28,8 +28,8 @@ from hoptrail.language import tasks
 from hoptrail.language.chat import context, schemas
 from hoptrail.language.chat.grounding import extraction_from, parse_answer, reading_from, shortened
 from hoptrail.language.chat.ladder import Climb, Ladder
-from hoptrail.language.chat.prompting import Drafter, load_prompt
-from hoptrail.language.conversation import references
+from hoptrail.language.chat.prompting import Drafter, drafter_of, load_prompt
+from hoptrail.language.questions import references
 from hoptrail.language.tasks import TASK_NAMES, Decomposition, Reading, Reply, Samples, Step, Task
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatSettings
@@ -39,12 +39,9 @@ from hoptrail.types import Extraction, Kind, Unit, Usage, content_id
 T = TypeVar("T")
 R = TypeVar("R", bound=schemas.ReplyForm)
 
-MOST_QUESTIONS = 12
-"""Most sub-questions of one decomposition."""
-WORD_TOKENS = 3
-"""Generous number of tokens per word of a summary."""
-RECENT = 4096
-"""Remembered texts: those of some fifty questions at once. They are only needed within their question."""
+MOST_QUESTIONS = 12  # most sub-questions of one decomposition
+WORD_TOKENS = 3  # generous number of tokens per word of a summary
+RECENT = 4096  # remembered texts: those of some fifty questions at once. They are only needed within their question.
 
 _log = logging.getLogger(__name__)
 
@@ -111,14 +108,13 @@ class _TaskRun:
             return Extraction((), ())
         shown = partial(context.shown_sentences, unit, task.before, prompt.phrases["figures"] if task.figures else "")
         drafter = Drafter(prompt, {"title": context.heading_of(unit) or "(none)"}, shown, self.origins)
-        reply = self.required(task, schemas.ExtractReply, drafter)
-        return extraction_from(unit, reply, task.before, figures=task.figures)
+        return extraction_from(task, self.required(task, schemas.ExtractReply, drafter))
 
     def summarise(self, task: tasks.Summarise) -> str:
         """Summarise all units; if they do not fit, first parts of them, then the summaries, so that every source is read.
         Raises: TaskFailed: also because summaries of parts are no shorter than the parts.
         """
-        room = self.ladder.drafter(task, self.origins).tokens_left(self.ladder.room)
+        room = drafter_of(task, self.origins).tokens_left(self.ladder.room)
         pieces = [piece for unit in task.units for piece in context.in_pieces(unit, room)]
         while True:
             at_once = sum(map(context.cost_of, pieces)) <= room
@@ -127,7 +123,7 @@ class _TaskRun:
             remaining = pieces
             while remaining:
                 shown = partial(context.shown_units, "summarise", "texts", remaining, partly=True)
-                draft = replace(self.ladder.drafter(replace(task, words=words), self.origins), shown=shown)
+                draft = replace(drafter_of(replace(task, words=words), self.origins), shown=shown)
                 text = shortened(self.required(task, schemas.summary_in(words), draft).summary, words)
                 if len(self.units) == len(pieces):
                     return text
@@ -155,9 +151,9 @@ class _TaskRun:
 
     def decompose(self, task: tasks.Decompose) -> Decomposition:
         form: type[schemas.DecomposeReply | schemas.NextReply] = schemas.DecomposeReply
-        draft, most = self.ladder.drafter(task, self.origins), MOST_QUESTIONS
+        draft, most = drafter_of(task, self.origins), MOST_QUESTIONS
         if task.one_at_a_time:
-            draft, form, most = self.ladder.drafter(task, self.origins, "decompose_next"), schemas.NextReply, 1
+            draft, form, most = drafter_of(task, self.origins, "decompose_next"), schemas.NextReply, 1
         said = [squeeze(question) for question in self.required(task, form, draft).questions if question.strip()]
         return Decomposition(tuple(dict.fromkeys(said))[:most])
 
@@ -184,7 +180,7 @@ class _TaskRun:
     def answer(self, task: tasks.Read | tasks.Integrate, prompt: str = "") -> Reading:
         if not task.evidence:
             return Reading(None)
-        found = self.ask(task, schemas.ReadingReply, self.ladder.drafter(task, self.origins, prompt))
+        found = self.ask(task, schemas.ReadingReply, drafter_of(task, self.origins, prompt))
         return reading_from(task.question, found, self.units) if found else Reading(None)
 
     def integrate(self, task: tasks.Integrate) -> Reading:
@@ -202,7 +198,7 @@ class _TaskRun:
         """
         if not task.evidence:
             return Samples((None,))
-        draft, ladder, form = self.ladder.drafter(task, self.origins), self.ladder, schemas.SampleReply
+        draft, ladder, form = drafter_of(task, self.origins), self.ladder, schemas.SampleReply
 
         def climb(seed: int) -> Climb[schemas.SampleReply] | TaskFailed:
             try:
@@ -233,7 +229,7 @@ class _TaskRun:
 
     def ask(self, task: Task[Any], form: type[R], draft: Drafter | None = None) -> R | None:
         """The reply; None if the model declined. Raises: TaskFailed: it gave nothing usable."""
-        climb = self.ladder.climb(TASK_NAMES[type(task)], draft or self.ladder.drafter(task, self.origins), form)
+        climb = self.ladder.climb(TASK_NAMES[type(task)], draft or drafter_of(task, self.origins), form)
         self.usage += climb.usage
         self.documents, self.units = climb.draft.documents, climb.draft.units
         return climb.found
@@ -253,7 +249,6 @@ class RecentTexts:
         self._recent: deque[tuple[str, tuple[str, ...]]] = deque(maxlen=RECENT)
 
     def note(self, texts: Iterable[str], documents: tuple[str, ...]) -> None:
-        """Remember that `texts` were made from text of `documents`."""
         words = [text for text in map(context.folded, texts) if text and text not in context.YES_NO]
         if documents:
             with self._lock:

@@ -24,10 +24,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib.resources import files
 from string import Template
+from typing import Any
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.chat.context import FORMAT_TOKENS, MARGIN, Room, Shown, show_findings, shown_units
-from hoptrail.language.tasks import Abstain
+from hoptrail.language.tasks import TASK_NAMES, Abstain, Task
 from hoptrail.models.chat import Message, tokens_of
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Unit
@@ -70,7 +71,6 @@ class Prompt:
 
 @cache
 def load_prompt(name: str) -> Prompt:
-    """The prompt of a name."""
     opening, *rest = _SECTION.split((_FOLDER / f"{name}.md").read_text(encoding="utf-8"))
     sections = {title: body.strip() for title, body in zip(rest[::2], rest[1::2], strict=True)}
     head = dict(line.partition(": ")[::2] for line in opening.strip().splitlines())
@@ -80,7 +80,6 @@ def load_prompt(name: str) -> Prompt:
 
 
 def known_prompts() -> tuple[str, ...]:
-    """The names of the prompts, sorted."""
     return tuple(sorted(place.name.removesuffix(".md") for place in _FOLDER.iterdir() if place.name.endswith(".md")))
 
 
@@ -129,20 +128,20 @@ class Drafter:
         return left if room.evidence is None else min(left, room.evidence)
 
 
-def drafter_of(task: object, prompt: Prompt, origins: tuple[str, ...] = ()) -> Drafter:
-    """Drafts a prompt for a task: with its fields of the names that the prompt declares, and as much as fits of its evidence."""
-    values = {}
+def drafter_of(task: Task[Any], origins: tuple[str, ...], name: str = "") -> Drafter:
+    """Drafts the prompt of a task, or another one, with its fields that the prompt names and as much as fits of its evidence."""
+    prompt, values = load_prompt(name or TASK_NAMES[type(task)]), {}
     if getattr(task, "abstain", None) is Abstain.NEVER:
         form, plain = prompt.form.replace(" or null", ""), prompt.plain.replace(", or none", "")
         prompt = replace(prompt, form=form, plain=plain, answered=True)
-    for name in prompt.names:
-        value = getattr(task, name, None)
+    for field_ in prompt.names:
+        value = getattr(task, field_, None)
         if isinstance(value, Abstain):
-            values[name] = prompt.phrases[value]
+            values[field_] = prompt.phrases[value]
         elif isinstance(value, str | int):
-            values[name] = squeeze(str(value))
-        elif name in {"findings", "turns"}:
-            values[name] = show_findings(value or ())
+            values[field_] = squeeze(str(value))
+        elif field_ in {"findings", "turns"}:
+            values[field_] = show_findings(value or ())
     if "evidence" not in prompt.names:
         return Drafter(prompt, values, origins=origins)
     shown = partial(shown_units, prompt.name, "evidence", getattr(task, "evidence", ()))

@@ -38,10 +38,8 @@ R = TypeVar("R", bound=ReplyForm)
 
 MARKS = {"entities": "NAME", "facts": "FACT", "questions": "QUESTION"}
 """Marks of fields with several items, each on its own line. Other fields are marked by their names."""
-WITHOUT_LIMIT = frozenset({"summary"})
-"""Fields that may run over several lines."""
-LONGEST_WORDS = 60
-"""Words of the longest sentence without a mark that is an answer."""
+WITHOUT_LIMIT = frozenset({"summary"})  # fields that may run over several lines
+LONGEST_WORDS = 60  # words of the longest sentence without a mark that is an answer
 
 _ANSWER_IS = re.compile(
     r"\b(?:the |my )?(?:(?:final|short|correct) )?answer(?: to (?:the|this|that|your) question)?"

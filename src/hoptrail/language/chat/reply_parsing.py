@@ -23,14 +23,11 @@ from hoptrail.types.json_object import JsonObject
 
 R = TypeVar("R", bound=ReplyForm)
 
-LONGEST = 200_000
-"""Characters of a reply that are parsed."""
+LONGEST = 200_000  # characters of a reply that are parsed
 LONGEST_REPAIRED = 10_000
 """Characters of the longest object whose syntax is repaired: what is longer is of a model that does not stop."""
-TRIES = 40
-"""Possible beginnings of a reply that are tried."""
-SHOWN = 300
-"""Characters of an error message that are kept."""
+TRIES = 40  # possible beginnings of a reply that are tried
+SHOWN = 300  # characters of an error message that are kept
 
 
 class InvalidReply(Exception):
@@ -167,12 +164,10 @@ _UNKNOWN = re.compile(
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a plain-text reply declines to answer."""
     return bool(_REFUSAL.match(channels(text)[0]))
 
 
 def says_unknown(words: str) -> bool:
-    """Whether an answer's words say that there is no answer."""
     return bool(_UNKNOWN.fullmatch(words))
 
 

@@ -17,8 +17,7 @@ from pydantic import BaseModel, BeforeValidator, WithJsonSchema, create_model, m
 
 from hoptrail.models.prompt_text import whole_text
 
-UNSURE = 0.5
-"""The confidence of a reply that gives none."""
+UNSURE = 0.5  # the confidence of a reply that gives none
 TEXT_LIMITS = {"quote": 240, "reasoning": 400, "summary": 1600, "text": 300, "type": 40}
 TEXT_LIMIT = 160
 """Most characters of a text, by field: several times what prompts ask for. Small models do not stop by themselves."""
@@ -69,14 +68,12 @@ def _numbers(value: Any) -> Any:
 CONFIDENCES = {"high": 0.9, "medium": 0.7, "low": 0.3}
 """The confidence that a model states, in words: small models repeat whatever number they are shown. Medium is enough for an
 answer by `trail`."""
-ENOUGH = {"yes": 1.0, "no": 0.0}
-"""Whether evidence is enough."""
+ENOUGH = {"yes": 1.0, "no": 0.0}  # whether evidence is enough
 SUPPORTS = {"yes": 1.0, "partly": 0.25, "no": 0.0}
 """Whether evidence supports an answer; partial support is not enough by itself."""
 
 
 def _words_for(numbers: Mapping[str, float]) -> WithJsonSchema:
-    """The JSON schema of a reply by one of these words."""
     return WithJsonSchema({"type": "string", "enum": list(numbers)})
 
 
@@ -157,12 +154,10 @@ class ReplyForm(BaseModel):
 
     @classmethod
     def needed(cls) -> list[str]:
-        """The required fields."""
         return [name for name, field in cls.model_fields.items() if field.is_required()]
 
     @classmethod
     def lists(cls) -> list[str]:
-        """The fields that are lists."""
         return [name for name, field in cls.model_fields.items() if get_origin(field.annotation) is list]
 
 
@@ -172,8 +167,6 @@ def _words(key: str) -> str:
 
 
 class EntityReply(ReplyForm):
-    """An entity and its type."""
-
     name: Text
     type: Text = ""
 
@@ -188,15 +181,11 @@ class FactReply(ReplyForm):
 
 
 class ExtractReply(ReplyForm):
-    """Entities and facts of a text."""
-
     entities: Annotated[list[EntityReply], BeforeValidator(_as_records)]
     facts: list[FactReply]
 
 
 class SummariseReply(ReplyForm):
-    """A summary."""
-
     summary: Text
 
 
@@ -222,8 +211,6 @@ class NextReply(ReplyForm):
 
 
 class CompleteReply(ReplyForm):
-    """A question that stands alone."""
-
     question: Text
 
 
@@ -258,8 +245,6 @@ class ConclusionReply(SampleReply):
 
 
 class AssessReply(ReplyForm):
-    """What is missing, and whether the evidence is enough."""
-
     missing: OptionalText = None
     enough: Enough
 
@@ -272,15 +257,11 @@ class VerifyReply(ReplyForm):
 
 
 class RecallReply(ReplyForm):
-    """An answer from memory, or none."""
-
     answer: OptionalText
     confidence: Confidence = UNSURE
 
 
 class EquateReply(ReplyForm):
-    """What sets two answers apart, and whether they mean the same."""
-
     difference: OptionalText = None
     same: YesNo
 

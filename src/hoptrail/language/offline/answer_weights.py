@@ -1,5 +1,6 @@
-"""The logistic regressions that say how sure an answer is, and the numbers that each sees. `training/answers.py` fits them; their
-weights are in `weights/answers.json`.
+"""How sure an answer is: candidates for it, the logistic regressions over their numbers, and what contradicts it.
+
+`training/answers.py` fits the regressions; their weights are in `weights/answers.json`.
 """
 
 from __future__ import annotations
@@ -7,9 +8,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+
+from hoptrail.language.offline.paths import Path
+from hoptrail.models.reader import log_odds
+from hoptrail.text.statements import UnitStatement
+from hoptrail.text.values import same_answer
+from hoptrail.text.words import content_stems
 
 SPAN = ("settles", "above", "closeness", "share", "rank", "helps", "margin", "lead")
 """The numbers of a candidate: the log odds that its statement settles the question; the same less the mean of all read; the
@@ -34,6 +41,34 @@ NUMBERS = {"span": SPAN, "path": PATH, "verdict": VERDICT, "confidence": CONFIDE
 """The numbers of each regression."""
 
 
+_ALIKE, _RIVAL = 0.5, 1.5
+"""Least share of common words of two statements that contradict each other, and how far behind in log odds the other may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An answer that a statement gives, by itself or after the first one of a path, its numbers (`SPAN`, `PATH`), and the
+    highest probabilities with which the question tagger marks it, and others.
+    """
+
+    answer: str
+    said: UnitStatement
+    numbers: tuple[float, ...]
+    path: Path | None = None
+    marked: float = 0.0
+    others_marked: float = 0.0
+
+    def beside(self, marks: Sequence[tuple[str, float]]) -> Candidate:
+        """The candidate with what the question tagger marks."""
+        same = others = 0.0
+        for text, likely in marks:
+            if same_answer(text, self.answer):
+                same = max(same, likely)
+            else:
+                others = max(others, likely)
+        return replace(self, marked=same, others_marked=others)
+
+
 @dataclass(frozen=True, slots=True)
 class Regression:
     """A logistic regression: the weights of its numbers, and the constant."""
@@ -42,7 +77,6 @@ class Regression:
     constant: float
 
     def probability(self, numbers: Sequence[float]) -> float:
-        """The probability for these numbers."""
         return logistic(self.constant + sum(map(float.__mul__, self.weights, numbers)))
 
 
@@ -54,6 +88,9 @@ class Weights:
     path: Regression
     verdict: Regression
     confidence: Regression
+
+    def probability(self, candidate: Candidate) -> float:
+        return (self.path if candidate.path else self.span).probability(candidate.numbers)
 
 
 @cache
@@ -70,5 +107,49 @@ def stored_weights() -> Weights:
 
 
 def logistic(odds: float) -> float:
-    """The probability of log odds."""
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, odds))))
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A distinct answer, its likeliest candidate with its probability, and that of the two likeliest together."""
+
+    candidate: Candidate
+    probability: float
+    together: float
+
+
+def weighed(candidates: Sequence[Candidate], weights: Weights) -> list[Weighed]:
+    """The distinct answers of candidates, likeliest first."""
+    likely = sorted(((weights.probability(one), one) for one in candidates), key=lambda pair: -pair[0])
+    groups: list[list[tuple[float, Candidate]]] = []
+    for probability, one in likely:
+        same = next((group for group in groups if same_answer(group[0][1].answer, one.answer)), None)
+        if same is None:
+            groups.append(same := [])
+        same.append((probability, one))
+    found = [Weighed(group[0][1], group[0][0], 1 - math.prod(1 - share for share, _ in group[:2])) for group in groups]
+    return sorted(found, key=lambda one: -one.together)
+
+
+def confidence_numbers(at: int, found: Sequence[Weighed]) -> tuple[float, ...]:
+    """The numbers of `CONFIDENCE` of an answer among all of a question, likeliest first."""
+    one, candidate = found[at], found[at].candidate
+    following = found[0 if at else 1].together if len(found) > 1 else 0.0
+    odds = map(log_odds, (one.probability, one.together, following))
+    *_, margin, _ = candidate.numbers
+    return *odds, margin, candidate.marked, candidate.others_marked
+
+
+def contradict(best: Weighed, other: Weighed) -> bool:
+    """Whether a statement of another document says much the same as the best answer's and is about as likely, but differs."""
+    behind = log_odds(best.probability) - log_odds(other.probability)
+    one, two = best.candidate, other.candidate
+    return behind < _RIVAL and one.said.unit.document != two.said.unit.document and say_alike(one, two)
+
+
+def say_alike(best: Candidate, other: Candidate) -> bool:
+    """Whether two statements say much the same but for their answers."""
+    values = content_stems(f"{best.answer} {other.answer}")
+    mine, theirs = content_stems(best.said.said) - values, content_stems(other.said.said) - values
+    return len(mine & theirs) >= _ALIKE * len(mine | theirs)

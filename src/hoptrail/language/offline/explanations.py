@@ -12,13 +12,11 @@ from dataclasses import replace
 from itertools import takewhile
 from statistics import fmean
 
-from hoptrail.language.closeness import Close, Judge, below_headings, place_of
+from hoptrail.language.closeness import Close, Judge, below_headings
 from hoptrail.language.offline.answer_weights import logistic
-from hoptrail.language.offline.listing import confidence_of, item_of, list_reading
+from hoptrail.language.offline.listing import Group, confidence_of, groups_of, item_of, list_reading
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.models.question_tagger import tag_question
-from hoptrail.text.change_notes import are_change_notes
-from hoptrail.text.evidence_groups import Group, groups_of
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.statements import UnitStatement, statements_of, support_of
 from hoptrail.text.words import content_stems
@@ -29,8 +27,7 @@ _WHOLE_BLOCK = 700
 _REASON = re.compile(
     r"\b(?:because|caused?|reason|due to|since|so that|in order to|therefore|to avoid|led to)\b", re.IGNORECASE
 )
-_SAME_QUESTION = 0.6
-"""Least share of words in common for a heading to ask the question."""
+_SAME_QUESTION = 0.6  # least share of words in common for a heading to ask the question
 _ASKS = re.compile(
     r"\?\s*$|^\W*(?:\d[\d.]*\W*)?(?:how|why|what|when|where|who|which|can|may|do|does|is|are|should|must)\b",
     re.IGNORECASE,
@@ -84,7 +81,7 @@ def _judged(question: str, close: Sequence[Close], judge: Judge) -> list[tuple[C
 
 def _answered_below(question: str, units: Sequence[Unit], close: Sequence[Close]) -> Reading | None:
     """A reading of the text under a heading that asks the question; None without one."""
-    same = [replace(one, said=said) for one in close if (said := _under_same_question(question, one.said, units))]
+    same = [said for one in close if (said := _under_same_question(question, one.said, units))]
     return _quote_latest(question, same, confidence_of(1.0)) if same else None
 
 
@@ -94,8 +91,8 @@ def _preferred(question: str, close: Sequence[Close], judged: Sequence[tuple[Clo
         return Reading(None, kind=AnswerKind.PASSAGE)
     best, settles = max(judged, key=lambda pair: pair[0].closeness + _SETTLES * pair[1])
     others = [odds for one, odds in judged if not _quotes_overlap(one.said, best.said)]
-    as_much = [one for one in close if _says_as_much(one, best)]
-    return _quote_latest(question, [best, *as_much], _probability(settles, others))
+    as_much = [one.said for one in close if _says_as_much(one, best)]
+    return _quote_latest(question, [best.said, *as_much], _probability(settles, others))
 
 
 def _probability(settles: float, others: Sequence[float]) -> float:
@@ -108,11 +105,13 @@ def _as_judged(said: UnitStatement) -> str:
     return below_headings(said.unit.title, said.path, _quoted_text(said)[0])
 
 
-def _quote_latest(question: str, same: Sequence[Close], confidence: float) -> Reading:
+def _quote_latest(question: str, same: Sequence[UnitStatement], confidence: float) -> Reading:
     """A reading that quotes the latest of statements about the same thing; the earlier ones are cited as replaced."""
-    latest = max(same, key=lambda one: one.said.date)
-    earlier = [one.said for one in same if one.said.date < latest.said.date]
-    return _quote(question, latest.said, confidence, earlier)
+    latest = max(same, key=lambda said: said.date)
+    text, start, end = _quoted_text(latest)
+    earlier = (replace(span, replaced=True) for said in same if said.date < latest.date for span in said.support)
+    step = Step(question, text, (*support_of(latest.unit, start, end), *earlier))
+    return Reading(text, (step,), confidence, AnswerKind.PASSAGE)
 
 
 def _under_same_question(question: str, said: UnitStatement, units: Sequence[Unit]) -> UnitStatement | None:
@@ -124,30 +123,29 @@ def _under_same_question(question: str, said: UnitStatement, units: Sequence[Uni
         return None
     same = (unit for unit in units if unit.document == said.unit.document)
     under = [one for unit in same for one in statements_of(unit) if one.path == said.path]
-    return next(filter(_is_explanation, sorted(under, key=place_of)), None)
+    return next(filter(_is_explanation, sorted(under, key=lambda one: one.place)), None)
 
 
-def _quote(question: str, said: UnitStatement, confidence: float, earlier: Sequence[UnitStatement] = ()) -> Reading:
-    """A reading that quotes a statement's block; statements that were `earlier` are cited as replaced."""
-    text, start, end = _quoted_text(said)
-    before = (replace(span, replaced=True) for one in earlier for span in one.support)
-    step = Step(question, text, (*support_of(said.unit, start, end), *before))
-    return Reading(text, (step,), confidence, AnswerKind.PASSAGE)
+def _after(said: UnitStatement) -> Sequence[UnitStatement]:
+    every = statements_of(said.unit)
+    return every[every.index(said) + 1 :]
 
 
 def _answer_to(said: UnitStatement) -> UnitStatement:
     """The statement after one that is a question, as in a list of frequent questions; else the statement itself."""
-    every = statements_of(said.unit)
-    following = every[every.index(said) + 1 :]
-    return following[0] if said.text.rstrip().endswith("?") and following else said
+    following = _after(said) if _ends_with("?", said) else ()
+    return following[0] if following else said
 
 
 def _is_explanation(said: UnitStatement) -> bool:
     """Whether a statement explains by itself: it is no code, no question and no lead without its list or example."""
-    if (said.block is not None and said.block.kind is BlockKind.CODE) or said.text.rstrip().endswith("?"):
+    if (said.block is not None and said.block.kind is BlockKind.CODE) or _ends_with("?", said):
         return False
-    every = statements_of(said.unit)
-    return not said.text.rstrip().endswith(":") or bool(_introduced(said, every[every.index(said) + 1 :]))
+    return not _ends_with(":", said) or bool(_introduced(said))
+
+
+def _ends_with(mark: str, said: UnitStatement) -> bool:
+    return said.text.rstrip().endswith(mark)
 
 
 def _says_as_much(one: Close, best: Close) -> bool:
@@ -168,12 +166,11 @@ def _quoted_text(said: UnitStatement) -> tuple[str, int, int]:
     unit, block = said.unit, said.block
     if block is not None and block.kind is BlockKind.ROW:
         return said.said, said.start, said.end
-    every = statements_of(unit)
-    siblings = [one for one in every if one.block == block]
+    siblings = [one for one in statements_of(unit) if one.block == block]
     if block is None or siblings[-1].end - siblings[0].start > _WHOLE_BLOCK:
         at = siblings.index(said)
         siblings = siblings[max(0, at - 1) : at + 2]
-    quoted = [*siblings, *_introduced(siblings[-1], every[every.index(siblings[-1]) + 1 :])]
+    quoted = [*siblings, *_introduced(siblings[-1])]
     start, end = quoted[0].start, quoted[-1].end
     is_item = quoted == [said] and block is not None and block.kind is BlockKind.ITEM
     return item_of(said) if is_item else squeeze(unit.text[start:end]), start, end
@@ -184,9 +181,10 @@ def _quotes_overlap(one: UnitStatement, other: UnitStatement) -> bool:
     return one.unit.id == other.unit.id and start < last and first < end
 
 
-def _introduced(said: UnitStatement, after: Sequence[UnitStatement]) -> list[UnitStatement]:
+def _introduced(said: UnitStatement) -> list[UnitStatement]:
     """The block that a statement with a final colon introduces, or all items of a list, up to `_WHOLE_BLOCK` characters."""
-    if not said.text.rstrip().endswith(":") or not after or after[0].block is None:
+    after = _after(said) if _ends_with(":", said) else ()
+    if not after or after[0].block is None:
         return []
     first = after[0].block
     is_list = first.kind in {BlockKind.ITEM, BlockKind.ROW}
@@ -201,15 +199,12 @@ def _are_steps(group: Group) -> bool:
     if group.kind is not BlockKind.ITEM or len(group.members) < _LEAST_STEPS:
         return False
     entries = sum(_ENTRY.match(said.text) is not None for said in group.members)
-    questions = sum(said.text.rstrip().endswith("?") for said in group.members)
+    questions = sum(_ends_with("?", said) for said in group.members)
     return (group.ordered or 2 * entries <= len(group.members)) and 2 * questions <= len(group.members)
 
 
 def steps(question: str, units: Sequence[Unit], close: Sequence[Close], judge: Judge) -> Reading:
-    """The items of the list that describes the procedure, in order; without one, the closest block.
-
-    Notes on changes are left out: they say what became possible, and not how.
-    """
+    """The items of the list that describes the procedure, in order; without one, the closest block. No notes on changes."""
     units = [unit for unit in units if not are_change_notes(unit)]
     groups = list(filter(_are_steps, groups_of(units)))
     lists = list(_step_lists(question, groups))
@@ -217,10 +212,11 @@ def steps(question: str, units: Sequence[Unit], close: Sequence[Close], judge: J
     below = _answered_below(question, units, close)
     judged = _judged(question, close, judge) if lists or below is None else []
     odds = judge(question, [_list_as_judged(group) for group in lists]) if lists else ()
-    found = [
-        _list_steps(question, group, _probability(settles, _outside(group, judged)))
-        for group, settles in zip(lists, odds, strict=False)  # no odds if the judge does not judge
-    ]
+    found = []
+    for group, settles in zip(lists, odds, strict=False):  # no odds if the judge does not judge
+        items = tuple(map(item_of, group.members))
+        others = [other for one, other in judged if one.said not in group.members]
+        found.append(list_reading(question, group.members, items, AnswerKind.STEPS, _probability(settles, others)))
     best = max(found, key=lambda reading: reading.confidence, default=Reading(None))
     if best.confidence >= _SURE:
         return best
@@ -238,11 +234,6 @@ def _step_lists(question: str, groups: Sequence[Group]) -> Iterator[Group]:
             yield group
 
 
-def _outside(group: Group, judged: Sequence[tuple[Close, float]]) -> list[float]:
-    """The odds of the texts that are no items of a list."""
-    return [odds for one, odds in judged if one.said not in group.members]
-
-
 def _list_as_judged(group: Group) -> str:
     first = group.members[0]
     lead = (first.block.lead,) if first.block is not None and first.block.lead else ()
@@ -251,6 +242,23 @@ def _list_as_judged(group: Group) -> str:
     )
 
 
-def _list_steps(question: str, group: Group, confidence: float) -> Reading:
-    listed = list_reading(question, group.members, tuple(map(item_of, group.members)), AnswerKind.STEPS, 1.0)
-    return replace(listed, confidence=confidence)
+_NOTES_TITLE = re.compile(
+    r"(?i:^(?:[\w.-]+ )?change[ _-]?logs?[\w.-]*$|^(?:[\w.-]+ ){0,2}release[ _-]notes(?: \(.*\))?$)"
+    r"|^(?:NEWS|CHANGES)(?:\.\w+)*$"
+)
+_CHANGES = re.compile(
+    r";\s*urgency=\w"  # hello (2.10-3) unstable; urgency=medium
+    r"|^\W*\d{4}-\d\d-\d\d\s.*@"  # 2022-10-10  Ann Lee  <ann@example.org>
+    r"|\bchanges\b.{0,20}\b(?:in|since|between|with)\s+(?:version|release|v?\d+\.\d|\d{3}\b)"  # Noteworthy changes in version 1.9
+    r"|^\W*(?:version |release )?v?\d+(?:\.\d+)+[a-z]?\W+(?:\d{4}-\d\d-\d\d|\d{1,2}[ -]\w{3,9}[ -]\d{2})",  # [1.2.0] - 2022-10-10
+    re.IGNORECASE,
+)
+"""A heading above the changes of one version or day."""
+
+
+def are_change_notes(unit: Unit) -> bool:
+    """Whether a unit has notes on changes (a changelog, release notes), by its title or a heading above its first statement. They
+    say what became possible, and not how.
+    """
+    headings = next((said.path for said in statements_of(unit)), ())
+    return any(_NOTES_TITLE.search(line) or _CHANGES.search(line) for line in (unit.title, *headings))

@@ -1,52 +1,80 @@
-"""Follow a plan with a beam search over the likeliest answers of each hop."""
+"""Answer a whole question at once and, if it can be taken apart, hop by hop; the likelier answer is taken.
+
+A plan is followed by a beam search over the likeliest answers of each hop. An answer by hops has the confidence of its least
+likely hop, because one wrong step makes the rest a guess. Where both ways give the same answer, they count together. Findings of
+earlier hops are concluded by the plan too, and a new reading checks them.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from hoptrail.language.closeness import UNITS
-from hoptrail.language.conversation.references import complete, unresolved
 from hoptrail.language.offline.statement_reading import ReadAnswer, StatementReader
-from hoptrail.language.questions.comparisons import YES_OR_NO, Comparison
+from hoptrail.language.questions.comparisons import YES_OR_NO, Comparison, find_choice
 from hoptrail.language.questions.plans import Plan
-from hoptrail.language.tasks import Finding, Step
-from hoptrail.text.mentions import find_mentions
+from hoptrail.language.questions.references import complete, unresolved
+from hoptrail.language.tasks import Finding, Reading, Step
+from hoptrail.text.mentions import find_mentions, find_names
+from hoptrail.text.normal_forms import folded, stands_in
+from hoptrail.text.statements import UnitStatement
+from hoptrail.text.values import same_answer, same_value
 from hoptrail.text.words import content_stems
-from hoptrail.types import Unit
+from hoptrail.types import Span, Unit
 
 _BEAM, _UNLIKELY = 3, 0.05
 """Width of the beam, and the share of the best way's probability below which a way is dropped."""
+_UNCHECKED = 0.65  # confidence in a conclusion from findings if reading the evidence gives no answer
+_CONTRADICTED = 0.35  # confidence in a conclusion from findings if reading the evidence gives another answer
+
+Hops = tuple[tuple[str, ReadAnswer], ...]  # completed sub-questions with their answers
 
 
-Hops = tuple[tuple[str, ReadAnswer], ...]
-"""Completed sub-questions with their answers."""
+def read_by_hops(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
+    """The likelier answer to `question` at once or, if it is taken apart, by its plan, with one step for each hop."""
+    at_once = _at_once(question, plan, units, reader)
+    if len(plan.questions) == 1 and plan.comparison is None:
+        return at_once
+    by_plan = follow(question, plan, units, reader)
+    if at_once.answer is None:
+        return by_plan
+    if by_plan.answer is None:
+        return at_once
+    if same_answer(by_plan.answer, at_once.answer):
+        together = 1 - (1 - by_plan.confidence) * (1 - at_once.confidence)
+        return replace(by_plan, confidence=round(together, 4))
+    return max(by_plan, at_once, key=lambda reading: reading.confidence)
 
 
-@dataclass(frozen=True, slots=True)
-class FollowedPlan:
-    """A plan, its hops as far as they have answers, and the answer they conclude, if any."""
+def _at_once(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
+    """The best answer to the whole question: one of the sides that are compared or offered, else no name in the question."""
+    choice = plan.comparison or find_choice(question)
+    if choice and (plan.comparison or all(map(find_names, choice.sides))):
+        found = reader.ranked(question, units, paths=True)
+        matching = ((one, side) for one in found for side in choice.sides if same_answer(one.answer, side))
+        best = next((replace(one, answer=side) for one, side in matching), None)
+    else:
+        named = [mention.text for mention in find_mentions(question, question=True)]
+        best = next(iter(reader.ranked(question, units, named, paths=True)), None)
+    return Reading(None) if best is None else Reading(best.answer, best.steps(question), round(best.confidence, 4))
 
-    plan: Plan
-    hops: Hops
-    answer: str | None
 
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """The hops as steps of a reading."""
-        return tuple(Step(asked, hop.answer, hop.support) for asked, hop in self.hops)
-
-
-def follow(plan: Plan, units: Sequence[Unit], reader: StatementReader, question: str) -> FollowedPlan:
-    """Follow the plan along the likeliest way through the evidence, up to the first hop without an answer. Names in the question
-    are no answers.
-    """
+def follow(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
+    """The answer along the likeliest way through the evidence, or the steps up to a hop without one; no name in the question."""
     named = [mention.text for mention in find_mentions(question, question=True)]
     ways: list[Hops] = [()]
     hops: Hops = ()
     for at, planned in enumerate(plan.questions):
-        ways = sorted(_onward(ways, planned, plan, units, reader, named), key=_probability, reverse=True)
+        longer: list[Hops] = []
+        for way in ways:
+            asked = complete(planned, [Finding(before, before, hop.answer) for before, hop in way])
+            if not unresolved(asked):
+                used = [hop.answer for number, (_, hop) in enumerate(way, 1) if f"#{number}" in planned]
+                near = _nearest(asked, units) if len(plan.questions) > 1 else units
+                longer += ((*way, (asked, hop)) for hop in reader.ranked(asked, near, [*named, *used])[:_BEAM])
+        ways = sorted(longer, key=_probability, reverse=True)
         # If no later hop needs the answer, alternatives would only crowd out the others.
         is_needed = any(f"#{at + 1}" in later for later in plan.questions[at + 1 :])
         likely = [way for way in ways if _probability(way) >= _UNLIKELY * _probability(ways[0])]
@@ -55,27 +83,19 @@ def follow(plan: Plan, units: Sequence[Unit], reader: StatementReader, question:
             break
         hops = ways[0]
     found = [hop for _, hop in hops]
+    steps = tuple(Step(asked, hop.answer, hop.support) for asked, hop in hops)
     ambiguous = plan.comparison is not None and _share_a_sentence(plan.comparison, found)
-    return FollowedPlan(plan, hops, None if ambiguous else plan.conclude([hop.answer for hop in found]))
+    answer = None if ambiguous else plan.conclude([hop.answer for hop in found])
+    if answer is None:
+        return Reading(None, steps)
+    if plan.comparison is not None:
+        spans = dict.fromkeys(span for step in steps for span in step.support)
+        steps = (*steps, Step(question, answer, tuple(spans)))
+    return Reading(answer, steps, round(min(hop.confidence for hop in found), 4))
 
 
 def _probability(way: Hops) -> float:
     return math.prod(hop.confidence for _, hop in way)
-
-
-def _onward(
-    ways: Sequence[Hops], planned: str, plan: Plan, units: Sequence[Unit], reader: StatementReader, named: Sequence[str]
-) -> list[Hops]:
-    """The ways with one more hop, by up to `_BEAM` answers each."""
-    longer: list[Hops] = []
-    for way in ways:
-        asked = complete(planned, [Finding(before, before, hop.answer) for before, hop in way])
-        if unresolved(asked):
-            continue
-        used = [hop.answer for number, (_, hop) in enumerate(way, 1) if f"#{number}" in planned]
-        near = _nearest(asked, units) if len(plan.questions) > 1 else units
-        longer += ((*way, (asked, hop)) for hop in reader.ranked(asked, near, [*named, *used])[:_BEAM])
-    return longer
 
 
 def _nearest(asked: str, units: Sequence[Unit]) -> list[Unit]:
@@ -90,3 +110,34 @@ def _share_a_sentence(comparison: Comparison, found: Sequence[ReadAnswer]) -> bo
     if len(found) < 2 * each or comparison.by in YES_OR_NO:
         return False
     return any(one.support == other.support for one, other in zip(found[:each], found[each : 2 * each], strict=True))
+
+
+def conclude(
+    question: str, plan: Plan, findings: Sequence[Finding], lines: Iterable[UnitStatement], reading: Reading
+) -> Reading:
+    """The conclusion from the findings, else `reading`, which is of all the evidence, whose statements are `lines`."""
+    answer = _conclusion_of(plan, findings)
+    if answer is None:
+        return reading
+    if reading.answer is not None and same_value(reading.answer, answer):
+        steps = (*reading.steps[:-1], replace(reading.steps[-1], answer=answer))
+        return Reading(answer, steps, max(_UNCHECKED, reading.confidence))
+    confidence = _UNCHECKED if reading.answer is None else _CONTRADICTED
+    return Reading(answer, (Step(question, answer, _support(answer, lines)),), confidence)
+
+
+def _conclusion_of(plan: Plan, findings: Sequence[Finding]) -> str | None:
+    if plan.comparison is None:
+        return findings[-1].answer if findings else None
+    by_question = {finding.question: finding.answer for finding in findings}
+    if all(question in by_question for question in plan.questions):
+        return plan.conclude([by_question[question] for question in plan.questions])
+    return plan.conclude([finding.answer for finding in findings])
+
+
+def _support(answer: str, lines: Iterable[UnitStatement]) -> tuple[Span, ...]:
+    """The spans of the first line with the answer's words; none for yes or no, which follow from the findings."""
+    folded_answer = folded(answer)
+    if folded_answer in {"yes", "no"}:
+        return ()
+    return next((line.support for line in lines if stands_in(folded_answer, folded(line.alone))), ())

@@ -1,26 +1,26 @@
 """Lists as answers, quoted from the evidence: matching rows or items, or the parts of an enumeration.
 
-The confidence in a list is the share of the question's words in its headings, its headers and the chosen rows.
+The evidence is read in groups: the items of a list, the rows of a table (one group again where it was split over passages). The
+confidence in a list is the share of the question's words in its headings, its headers and the chosen rows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from hoptrail.language.offline.evidence import text_of
 from hoptrail.language.tasks import Reading, Step
-from hoptrail.text.evidence_groups import Group, groups_of
 from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems, words
-from hoptrail.types import AnswerKind, BlockKind, Cell, Unit
+from hoptrail.types import AnswerKind, Block, BlockKind, Cell, Unit
 
 _LEAST = 0.6
 _MOST_WORDS = 5  # words of an item in a sentence
+_LONGEST_LEAD = 120  # characters of the longest line before a list that is taken for its lead
 _LONGEST_ITEM = 160  # characters of the longest paragraph or part of a sentence that is an item
 
 _COMMANDS = content_stems("list show give tell enumerate")
@@ -63,12 +63,12 @@ def list_by_reading(units: Sequence[Unit], quoted: Reading, reading: Reading) ->
 
 
 def list_reading(
-    question: str, members: Sequence[UnitStatement], items: tuple[str, ...], kind: AnswerKind, share: float
+    question: str, members: Sequence[UnitStatement], items: tuple[str, ...], kind: AnswerKind, confidence: float
 ) -> Reading:
-    """A reading with `items`, citing the `members` they come from, which say this `share` of the question's words."""
+    """A reading with `items`, citing the `members` they come from."""
     spans = dict.fromkeys(span for said in members for span in said.support)
     step = Step(question, "; ".join(items), tuple(spans))
-    return Reading(step.answer, (step,), confidence_of(share), kind, () if kind is AnswerKind.SHORT else items)
+    return Reading(step.answer, (step,), confidence, kind, () if kind is AnswerKind.SHORT else items)
 
 
 def confidence_of(share: float) -> float:
@@ -86,6 +86,10 @@ class _ListQuestion:
     words: frozenset[str]
     noun: frozenset[str]
 
+    def share(self, said: Set[str], more: int = 0) -> float:
+        """The share of the words that are `said`, and some `more` of them."""
+        return (len(self.words & said) + more) / max(1, len(self.words))
+
 
 def item_of(said: UnitStatement, asked: _ListQuestion | None = None) -> str:
     """A statement without its bullet or number; of a table row, the cell under the listed noun, else the first cell."""
@@ -93,13 +97,13 @@ def item_of(said: UnitStatement, asked: _ListQuestion | None = None) -> str:
     if block is None or not block.cells:
         return _MARK.sub("", " ".join(said.text.split()))
     cell = next((cell for cell in block.cells if asked and _is_listed(said, cell, asked)), block.cells[0])
-    return text_of(said, cell) or said.said
+    return said.part(cell) or said.said
 
 
 def _is_listed(said: UnitStatement, cell: Cell, asked: _ListQuestion) -> bool:
     """Whether a cell is under the listed noun, and not said by the question: `Which people have the home port Foss?`"""
     header = content_stems(cell.header)
-    return bool(header) and header <= asked.noun and not content_stems(text_of(said, cell)) <= asked.words
+    return bool(header) and header <= asked.noun and not content_stems(said.part(cell)) <= asked.words
 
 
 def _list_question(question: str) -> _ListQuestion:
@@ -121,7 +125,7 @@ def _of_groups(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> It
         items = tuple(item_of(said, asked) for said in members)
         if group.kind is BlockKind.ROW or all(len(item) <= _LONGEST_ITEM for item in items):
             kind = AnswerKind.LIST if len(items) > 1 else AnswerKind.SHORT
-            yield share + bonus, list_reading(question, members, items, kind, share)
+            yield share + bonus, list_reading(question, members, items, kind, confidence_of(share))
 
 
 def _matching_members(
@@ -135,9 +139,9 @@ def _matching_members(
     most = max(counts, default=0)
     best = tuple(said for said, count in zip(group.members, counts, strict=True) if count == most)
     if most:
-        return best, (len(asked.words & heading) + most) / max(1, len(asked.words))
+        return best, asked.share(heading, most)
     if len(group.members) > 1:
-        return group.members, len(asked.words & heading) / max(1, len(asked.words))
+        return group.members, asked.share(heading)
     return (), 0.0
 
 
@@ -147,7 +151,7 @@ def _conditions(said: UnitStatement, asked: _ListQuestion) -> frozenset[str]:
     if block is None:
         return content_stems(said.said)
     named = [one for one in block.cells if asked.words & content_stems(one.header) and not _is_listed(said, one, asked)]
-    return content_stems(" ".join(text_of(said, cell) for cell in named) if named else text_of(said, block))
+    return content_stems(" ".join(said.part(cell) for cell in named) if named else said.part(block))
 
 
 def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
@@ -156,8 +160,9 @@ def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) 
         for said in statements_of(unit):
             if found := _KEYED.match(said.text.strip()):
                 stems = content_stems(f"{said.seen.partition(': ')[0]} {found['key']}")
-                share = len(asked.words & stems) / max(1, len(asked.words))
-                yield share + 0.03, list_reading(question, [said], _parts_of(found["values"]), AnswerKind.LIST, share)
+                share = asked.share(stems)
+                items = _parts_of(found["values"])
+                yield share + 0.03, list_reading(question, [said], items, AnswerKind.LIST, confidence_of(share))
 
 
 def _enumerated_in(text: str) -> Iterator[tuple[str, ...]]:
@@ -167,7 +172,6 @@ def _enumerated_in(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _parts_of(values: str) -> tuple[str, ...]:
-    """The parts of `A, B and C`."""
     return tuple(part for value in _PARTS.split(values) if (part := value.strip(' ."“”')))
 
 
@@ -181,3 +185,55 @@ def _without_lead(series: str) -> str:
     if last >= 0 and last + 1 < len(opening):
         first = first[opening[last + 1].start :]
     return f"{first}{separator}{rest}"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Members in order, a paragraph represented by its first statement. `heading`: title, headings and lead above them."""
+
+    kind: BlockKind
+    heading: str
+    members: tuple[UnitStatement, ...]
+    ordered: bool = False
+
+    @property
+    def headers(self) -> frozenset[str]:
+        """The stems of the column headers; empty unless the members are rows."""
+        block = self.members[0].block
+        return content_stems(" ".join(cell.header for cell in block.cells)) if block else frozenset()
+
+
+def groups_of(units: Sequence[Unit]) -> tuple[Group, ...]:
+    """Group the statements of `units`, in order of first appearance."""
+    parts: dict[tuple[object, ...], list[tuple[UnitStatement, Block]]] = {}
+    for unit in units:
+        previous: Block | None = None
+        key: tuple[object, ...] = ()
+        for said in statements_of(unit):
+            block = said.block
+            if block is None or block == previous:
+                continue
+            if previous is None or not _same_group(previous, block):
+                headers = tuple(cell.header for cell in block.cells)
+                key = (unit.document, said.path, headers) if headers else (unit.id, said.start)
+            parts.setdefault(key, []).append((said, block))
+            previous = block
+    return tuple(map(_build_group, parts.values()))
+
+
+def _same_group(one: Block, other: Block) -> bool:
+    """Whether two consecutive blocks belong to one group: rows need more than half of their columns in common."""
+    alike = one.kind is other.kind and one.path == other.path and other.start <= one.end
+    first, second = ({cell.header for cell in block.cells} for block in (one, other))
+    return alike and (one.kind is not BlockKind.ROW or 2 * len(first & second) > max(len(first), len(second)))
+
+
+def _build_group(statements: Sequence[tuple[UnitStatement, Block]]) -> Group:
+    first, block = statements[0]
+    above = " ".join(dict.fromkeys((first.unit.title, *block.path)))
+    line_before = first.unit.text[: first.start].rstrip().rpartition("\n")[2]
+    is_lead = block.kind is BlockKind.ITEM and len(line_before) < _LONGEST_LEAD
+    lead = block.lead or (line_before if is_lead else "")
+    ordered = sorted(statements, key=lambda pair: pair[1].start) if block.cells else statements
+    members = [said for said, _ in ordered]
+    return Group(block.kind, f"{above} {lead}", tuple(members), block.ordered)

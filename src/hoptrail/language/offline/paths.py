@@ -12,22 +12,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hoptrail.language.closeness import Close, Wording, distinct_statements, place_of
-from hoptrail.language.offline.evidence import text_of
+from hoptrail.language.closeness import Close, Wording, distinct_statements
 from hoptrail.text.lexicon import STOP_WORDS
 from hoptrail.text.statements import UnitStatement
 from hoptrail.types import Unit
 
-_HOLDERS = 25
-"""A word in more statements links nothing."""
+_HOLDERS = 25  # A word in more statements links nothing
 _LINKED, _KEY, _FAR, _LATE = 0.2, 0.2, 0.06, 0.01
 """Parts of the score, beside the share of the question's words (0 to 1): how rare the shared words are; added if the second
 statement is an entry about what the first one names; taken off for each doubling of the rank of the second statement's unit, and
 for each place of the first among the closest. Of 131 questions that need two statements, these found both for 73 among the first
 16 paths.
 """
-_SCORED = 4
-"""So many times the paths asked for are scored: those that could have the highest scores."""
+_SCORED = 4  # so many times the paths asked for are scored: those that could have the highest scores
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _SHORTEST = 3
 """Letters from which a word links statements; those with a number, and capitals alone (`KB`), are codes and may have two."""
@@ -76,10 +73,10 @@ def find_paths(question: str, units: Sequence[Unit], close: Sequence[Close], mos
             entries[entry].append(at)
     wording = Wording(question, [said for _, said in statements])
     alone = [wording.share(said) for _, said in statements]
-    places = {place_of(said): at for at, (_, said) in enumerate(statements)}
+    places = {said.place: at for at, (_, said) in enumerate(statements)}
     promising: list[tuple[float, int, int, int, float, float, bool]] = []
     for place, one in enumerate(close):
-        if (first := places.get(place_of(one.said))) is None:
+        if (first := places.get(one.said.place)) is None:
             continue
         start = statements[first][1]
         rarity = _rarity(links_of(start), holders)
@@ -129,7 +126,7 @@ def links_of(said: UnitStatement) -> frozenset[str]:
 def entry_of(said: UnitStatement) -> str:
     """What a row or a line is about: its first cell, or what stands before its first mark; empty if there is none."""
     if said.block is not None and said.block.cells:
-        return text_of(said, said.block.cells[0]).strip()
+        return said.part(said.block.cells[0]).strip()
     found = _ENTRY.match(said.text)
     return found[1].strip() if found else ""
 

@@ -6,28 +6,29 @@ lists, steps and explanations are quoted. It has no memory: `Recall` always abst
 
 from __future__ import annotations
 
+import math
 import re
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from typing import TypeVar, cast
 
 from hoptrail.errors import TaskFailed
 from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language import tasks
 from hoptrail.language.closeness import Close, encoder_similarity
-from hoptrail.language.conversation.follow_ups import complete_follow_up
-from hoptrail.language.conversation.references import clarify, complete
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
-from hoptrail.language.offline.concluding import conclude, read_by_hops
-from hoptrail.language.offline.evidence import OpenedEvidence, open_evidence
 from hoptrail.language.offline.explanations import explain, steps
+from hoptrail.language.offline.hops import conclude, read_by_hops
 from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.statement_reading import ReadAnswer, StatementReader
+from hoptrail.language.questions.messages import complete_follow_up
 from hoptrail.language.questions.plans import Plan, make_plan
+from hoptrail.language.questions.references import clarify, complete
 from hoptrail.language.tasks import Reading, Reply, Step, Task
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.question_tagger import tag_question
@@ -35,8 +36,7 @@ from hoptrail.models.reader import Remembered, TextReader, installed_reader
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
 from hoptrail.text.normal_forms import base_title, same_words, squeeze
-from hoptrail.text.statements import UnitStatement
-from hoptrail.text.summaries import summarise
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Extraction, Fact, Unit, Usage
@@ -54,6 +54,10 @@ _QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps}
 _ALLOWED_SHARE = 0.25  # factor on the least confidence when abstaining is only allowed if nothing helps
 _PROMISING = 3  # statements of the likeliest answers that are shown if none is given
 _LIKELY = 0.5  # confidence of an answer that is a sample
+_SIMILARITY_COST, _MOST_SENTENCES = (
+    0.6,
+    400,
+)  # what nearness to a chosen sentence costs; sentences of a text that are summarised
 _UNANSWERED_SHARE = 0.3  # the highest assessment without an answer, if the evidence covers all words of the question
 
 
@@ -110,9 +114,9 @@ class OfflineLanguage:
     def _output(self, task: object) -> Output:
         match task:
             case tasks.Extract(unit):
-                return _extract(unit, open_evidence((unit,), self._settings).lines, self._finder)
+                return _extract(unit, list(lines_within([unit], self._settings)), self._finder)
             case tasks.Summarise(units, words):
-                lines = open_evidence(units, self._settings).lines
+                lines = lines_within(units, self._settings)
                 return summarise([_standing_alone(line.alone, base_title(line.unit.title)) for line in lines], words)
             case tasks.Decompose():
                 return _decompose(task, self._settings)
@@ -130,52 +134,61 @@ class OfflineLanguage:
         shares = {tasks.Abstain.ALWAYS: 1.0, tasks.Abstain.ALLOWED: _ALLOWED_SHARE, tasks.Abstain.NEVER: 0.0}
         return self._settings.least_confidence * shares[abstain]
 
-    def _answer(self, question: str, units: Sequence[Unit], least: float) -> Reading:
+    def _answer(self, question: str, evidence: Sequence[Unit], least: float) -> Reading:
         """An answer of the kind that the question asks for; a how or why is never answered with a noun."""
         asked = question[: self._settings.question_characters]
-        kind, evidence = tag_question(asked).kind, open_evidence(units, self._settings)
+        kind, units = tag_question(asked).kind, distinct_units(evidence, self._settings)
         if kind is AnswerKind.LIST:
-            return list_by_reading(units, listing(asked, units), self._read(asked, evidence, least))
+            return list_by_reading(evidence, listing(asked, evidence), self._read(asked, units, least))
         if kind in _QUOTING:
-            quoted = _QUOTING[kind](
-                asked, units, self._statements.read(asked, evidence.units).close, self._statements.settling
-            )
+            close = self._statements.read(asked, units).close
+            quoted = _QUOTING[kind](asked, evidence, close, self._statements.settling)
             return quoted if quoted.confidence >= least else _withheld(quoted)
-        reading = _of_kind(self._read(asked, evidence, least), kind)
-        return replace(reading, notes=self._statements.looked_at(asked, evidence.units))
+        reading = _of_kind(self._read(asked, units, least), kind)
+        return replace(reading, notes=self._statements.looked_at(asked, units))
 
-    def _read(self, question: str, evidence: OpenedEvidence, least: float = 0.0) -> Reading:
+    def _read(self, question: str, units: Sequence[Unit], least: float = 0.0) -> Reading:
         if _OPEN_REFERENCE.search(question):
             return Reading(None)
         question = question[: self._settings.question_characters]
         plan = _plan(question, self._settings)
-        reading = read_by_hops(question, plan, evidence.units, self._statements)
-        if len(plan.questions) == 1 and (disputed := self._statements.disputed(question, evidence.units)):
+        reading = read_by_hops(question, plan, units, self._statements)
+        if len(plan.questions) == 1 and (disputed := self._statements.disputed(question, units)):
             reading = _all_of(question, disputed)
         answered_by = (step.support[0] for step in reversed(reading.steps) if step.support)
-        at_once = (
-            span for one in self._statements.ranked(question, evidence.units)[:_PROMISING] for span in one.support[:1]
-        )
+        at_once = (span for one in self._statements.ranked(question, units)[:_PROMISING] for span in one.support[:1])
         promising = tuple(dict.fromkeys((*answered_by, *at_once)))[:_PROMISING]
         return replace(reading if reading.confidence >= least else _withheld(reading), promising=promising)
 
     def _assess(self, task: tasks.Assess | tasks.Verify) -> float:
-        evidence = open_evidence(task.evidence, self._settings)
-        reading = self._read(task.question, evidence)
+        reading = self._read(task.question, distinct_units(task.evidence, self._settings))
         if reading.answer is None:
-            asked = task.question[: self._settings.question_characters]
-            return round(_UNANSWERED_SHARE * _coverage(asked, task.evidence), 4)
+            asked = content_stems(task.question[: self._settings.question_characters])
+            said = frozenset[str]().union(*(content_stems(unit.searchable[:20_000]) for unit in task.evidence[:200]))
+            return round(_UNANSWERED_SHARE * (len(asked & said) / max(1, len(asked))), 4)
         if isinstance(task, tasks.Assess) or same_value(task.answer, reading.answer):
             return reading.confidence
         return round((1 - reading.confidence) / 2, 4)
 
     def _integrate(self, task: tasks.Integrate) -> Reading:
-        evidence = open_evidence(task.evidence, self._settings)
-        least = self._least(task.abstain)
-        reading = self._read(task.question, evidence, least) if task.evidence else Reading(None)
-        plan = _plan(task.question, self._settings)
-        concluded = conclude(task.question, plan, task.findings, evidence, reading)
+        units, reading = distinct_units(task.evidence, self._settings), Reading(None)
+        if units:
+            reading = self._read(task.question, units, self._least(task.abstain))
+        plan, lines = _plan(task.question, self._settings), lines_within(units, self._settings)
+        concluded = conclude(task.question, plan, task.findings, lines, reading)
         return _of_kind(concluded, tag_question(task.question[: self._settings.question_characters]).kind)
+
+
+def distinct_units(units: Sequence[Unit], settings: OfflineSettings) -> list[Unit]:
+    """The first units, each once, as many as the settings allow."""
+    return list({unit.id: unit for unit in units[: settings.evidence_units]}.values())
+
+
+def lines_within(units: Sequence[Unit], settings: OfflineSettings) -> Iterator[UnitStatement]:
+    """The statements of these units, as many as the settings allow."""
+    for unit in distinct_units(units, settings):
+        within = (said for said in statements_of(unit) if said.end <= settings.unit_characters)
+        yield from islice(within, settings.unit_sentences)
 
 
 def _withheld(reading: Reading) -> Reading:
@@ -238,20 +251,13 @@ def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:
     return reading
 
 
-def _coverage(question: str, units: Sequence[Unit]) -> float:
-    """The share of the question's content words in the units."""
-    asked = content_stems(question)
-    said = frozenset[str]().union(*(content_stems(unit.searchable[:20_000]) for unit in units[:200]))
-    return len(asked & said) / len(asked) if asked else 0.0
-
-
 def _extract(unit: Unit, lines: Sequence[UnitStatement], finder: EntityFinder) -> Extraction:
     """Entities: the unit's title, then the names, quoted titles, dates and digits that `finder` finds. Facts: the sentences."""
     title = base_title(unit.title)
     heading = [word.lower for word in words(title)]
     lines = [line for line in lines if not title or [word.lower for word in words(line.alone)] != heading]
     texts = [line.said if line.block and line.block.cells else line.text for line in lines]
-    named = [[mention.text for mention in finder.find(text) if _is_entity(mention)] for text in texts]
+    named = [[mention.text for mention in finder(text) if _is_entity(mention)] for text in texts]
     facts = []
     for line, names in zip(lines, named, strict=True):
         text = _standing_alone(line.alone, title)
@@ -274,3 +280,30 @@ def _standing_alone(sentence: str, title: str) -> str:
     if pronoun is None:
         return text
     return (f"{title}'s" if pronoun["owner"] else title) + text[pronoun.end() :]
+
+
+def summarise(sentences: Sequence[str], limit: int) -> str:
+    """The sentences nearest the centre of a text, whole and in order, of at most `limit` words; if none fits, the best one cut
+    short. The centre is the sum of the sentences' weighted stems. A chosen sentence lowers the worth of similar ones (maximal
+    marginal relevance).
+    """
+    lines = [line for line in dict.fromkeys(squeeze(sentence) for sentence in sentences[:_MOST_SENTENCES]) if line]
+    stems = [content_stems(line) for line in lines]
+    count = Counter(stem for line_stems in stems for stem in line_stems)
+    weight = {stem: number * math.log(1 + len(lines) / number) for stem, number in count.items()}
+    worth = [sum(weight[stem] for stem in sorted(line_stems)) / math.sqrt(1 + len(line_stems)) for line_stems in stems]
+    chosen: list[int] = []
+    similarity, room = [0.0] * len(lines), limit
+    candidates = [at for at in range(len(lines)) if worth[at] > 0]
+    while candidates := [at for at in candidates if len(lines[at].split()) <= room]:
+        best = max(candidates, key=lambda at: worth[at] * (1 - _SIMILARITY_COST * similarity[at]))
+        chosen.append(best)
+        candidates.remove(best)
+        room -= len(lines[best].split())
+        for at in candidates:
+            overlap = len(stems[at] & stems[best]) / max(1, len(stems[at] | stems[best]))
+            similarity[at] = max(similarity[at], overlap)
+    if not chosen and lines:
+        best = max(range(len(lines)), key=lambda at: worth[at])
+        return " ".join(lines[best].split()[: max(0, limit)])
+    return " ".join(lines[at] for at in sorted(chosen))

@@ -4,8 +4,8 @@
     paths         from these to a second statement that has the same name or code                paths.py
     candidates    the best span of each statement, and of each second one read after its first   here
     right         how likely a candidate is right, by a logistic regression over its numbers     answer_weights.py
-    together      the two likeliest candidates with one answer count together                    here
-    confidence    a second regression, which sees the next other answer, and what the            here, stretches.py
+    together      the two likeliest candidates with one answer count together                    answer_weights.py
+    confidence    a second regression, which sees the next other answer, and what the            here, statement_text.py
                   question tagger marks among their neighbours: the same words, or others
     verdict       where the question begins with a verb: the mean of all verdicts, those of      here
                   statements that seem to settle it counting most
@@ -21,11 +21,17 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import fmean
 
-from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, place_of, under_headings
-from hoptrail.language.offline.answer_weights import Regression, Weights, stored_weights
+from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, under_headings
+from hoptrail.language.offline.answer_weights import (
+    Candidate,
+    confidence_numbers,
+    contradict,
+    say_alike,
+    stored_weights,
+    weighed,
+)
 from hoptrail.language.offline.paths import Path, find_paths
-from hoptrail.language.offline.statement_text import StatementText
-from hoptrail.language.offline.stretches import marked
+from hoptrail.language.offline.statement_text import StatementText, marked
 from hoptrail.language.questions.times import TimeAsked, time_asked
 from hoptrail.language.tasks import Step
 from hoptrail.models.question_tagger import tag_question
@@ -33,45 +39,16 @@ from hoptrail.models.reader import TextReader, TextReading, ToRead, log_odds, se
 from hoptrail.text.dates import dates_within
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import UnitStatement, statements_of
-from hoptrail.text.values import same_answer
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Span, Unit
 
-READ, PATHS = 12, 8
-"""The number of closest statements that are read, and of paths."""
+READ, PATHS = 12, 8  # the number of closest statements that are read, and of paths
 _KEPT = 64
 """Questions whose candidates are kept: the stages of an answer ask the same question of the same passages again."""
-_SUREST = 14.0
-"""Bound on log odds: higher ones carry no more information."""
+_SUREST = 14.0  # bound on log odds: higher ones carry no more information
 _NO_SPANS = (("", -20.0), ("", -20.0))
 _SHARPENED = 2.0  # power of the odds that a statement settles the question, as weights of verdicts
 _NEAR = 2.0
-_ALIKE, _RIVAL = 0.5, 1.5
-"""Least share of common words of two statements that contradict each other, and how far behind in log odds the other may be."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """An answer that a statement gives, by itself or after the first one of a path, its numbers (`SPAN`, `PATH`), and the
-    highest probabilities with which the question tagger marks it, and others.
-    """
-
-    answer: str
-    said: UnitStatement
-    numbers: tuple[float, ...]
-    path: Path | None = None
-    marked: float = 0.0
-    others_marked: float = 0.0
-
-    def beside(self, marks: Sequence[tuple[str, float]]) -> Candidate:
-        """The candidate with what the question tagger marks."""
-        same = others = 0.0
-        for text, likely in marks:
-            if same_answer(text, self.answer):
-                same = max(same, likely)
-            else:
-                others = max(others, likely)
-        return replace(self, marked=same, others_marked=others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +100,7 @@ class ReadPath:
 
 
 class StatementReader:
-    """Reads plain questions. `model` reads the statements (None: there are no answers); `similarity` is part of their closeness
-    (None: words alone).
-    """
+    """Reads plain questions by `model` (None: there are no answers); `similarity` is part of closeness (None: words alone)."""
 
     def __init__(self, model: TextReader | None, similarity: Similarity | None) -> None:
         self.model = model
@@ -155,7 +130,7 @@ class StatementReader:
         the question asks for these.
         """
         if tag_question(question).kind is AnswerKind.YES_NO:
-            return self._verdicts(question, units, stored_weights().verdict)
+            return self._verdicts(question, units)
         disputed, rest = self._answers(self.candidates(question, units, avoid, paths=paths))
         return [*_latest_first(disputed), *rest]
 
@@ -163,21 +138,17 @@ class StatementReader:
         """The likeliest answer and those that contradict it, where no dates tell which holds, each with what tells it from the
         others (`311 (Finance)`); none where there is no contradiction.
         """
-        disputed = (
-            []
-            if tag_question(question).kind is AnswerKind.YES_NO
-            else self._answers(self.candidates(question, units))[0]
-        )
+        if tag_question(question).kind is AnswerKind.YES_NO:
+            return []
+        disputed, _ = self._answers(self.candidates(question, units))
         if len(_latest_first(disputed)) < 2:
             return []
         above = [(one.said.unit.title, *one.said.path) for one in disputed if one.said]
-        apart = [
-            next((name for name in reversed(names) if not all(name in other for other in above)), "") for names in above
-        ]
-        return [
-            replace(one, answer=f"{one.answer} ({name})" if name else one.answer)
-            for one, name in zip(disputed, apart, strict=True)
-        ]
+        apart: list[ReadAnswer] = []
+        for one, names in zip(disputed, above, strict=True):
+            name = next((name for name in reversed(names) if not all(name in other for other in above)), "")
+            apart.append(replace(one, answer=f"{one.answer} ({name})") if name else one)
+        return apart
 
     def _answers(self, candidates: Sequence[Candidate]) -> tuple[list[ReadAnswer], list[ReadAnswer]]:
         """The best answer and those that contradict it, then all others, each by likelihood."""
@@ -212,7 +183,7 @@ class StatementReader:
                 numbers = settles, settles - highest, one.leads, path.share, path.gain
                 link = path.linked, float(path.is_entry), 1 / (1 + path.place), 1 / (1 + path.rank)
                 found.append(Candidate(answer, path.second, (*numbers, *link, *odds), path))
-        settling_at = {place_of(one.said): odds for one, odds in zip(read.close, read.settles, strict=False)}
+        settling_at = {one.said.place: odds for one, odds in zip(read.close, read.settles, strict=False)}
         marks = marked(question, units[:UNITS], settling_at) if found else []
         found = [one.beside(marks) for one in found]
         return tuple(_in_order(found, time) if found and time and time.is_ordered else found)
@@ -235,14 +206,14 @@ class StatementReader:
         settled = verdict * max(read.settles)
         return {"yes": (verdict, settled, neither, share, 0.0), "no": (-verdict, -settled, neither, share, 1.0)}
 
-    def _verdicts(self, question: str, units: Sequence[Unit], regression: Regression) -> list[ReadAnswer]:
+    def _verdicts(self, question: str, units: Sequence[Unit]) -> list[ReadAnswer]:
         """Yes and no, the likelier first, each with the statement that says most for it."""
         read, answers = self.read(question, units), []
         for answer, numbers in self.verdict_numbers(question, units).items():
             sign = 1 if answer == "yes" else -1
             said = [sign * weight * affirms(one) for weight, one in zip(read.weights, read.readings, strict=True)]
             support = read.close[said.index(max(said))].said.support
-            answers.append(ReadAnswer(answer, support, regression.probability(numbers)))
+            answers.append(ReadAnswer(answer, support, stored_weights().verdict.probability(numbers)))
         return sorted(answers, key=lambda one: -one.confidence)
 
     def _read(self, question: str, units: tuple[Unit, ...], time: TimeAsked | None) -> ReadStatements:
@@ -284,56 +255,6 @@ def affirms(reading: TextReading) -> float:
     return _cut(log_odds(reading.yes) - log_odds(reading.no))
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """A distinct answer, its likeliest candidate with its probability, and that of the two likeliest together."""
-
-    candidate: Candidate
-    probability: float
-    together: float
-
-
-def weighed(candidates: Sequence[Candidate], weights: Weights) -> list[Weighed]:
-    """The distinct answers of candidates, likeliest first."""
-    likely = sorted(
-        (((weights.path if one.path else weights.span).probability(one.numbers), one) for one in candidates),
-        key=lambda pair: -pair[0],
-    )
-    groups: list[list[tuple[float, Candidate]]] = []
-    for probability, one in likely:
-        same = next((group for group in groups if same_answer(group[0][1].answer, one.answer)), None)
-        if same is None:
-            groups.append(same := [])
-        same.append((probability, one))
-    found = [Weighed(group[0][1], group[0][0], 1 - math.prod(1 - share for share, _ in group[:2])) for group in groups]
-    return sorted(found, key=lambda one: -one.together)
-
-
-def confidence_numbers(at: int, found: Sequence[Weighed]) -> tuple[float, ...]:
-    """The numbers of `CONFIDENCE` of an answer among all of a question, likeliest first."""
-    one, candidate = found[at], found[at].candidate
-    following = found[0 if at else 1].together if len(found) > 1 else 0.0
-    odds = map(log_odds, (one.probability, one.together, following))
-    *_, margin, _ = candidate.numbers
-    return *odds, margin, candidate.marked, candidate.others_marked
-
-
-def contradict(best: Weighed, other: Weighed) -> bool:
-    """Whether a statement of another document says much the same as that of the best answer, and about as likely answers, but
-    gives another value.
-    """
-    behind = log_odds(best.probability) - log_odds(other.probability)
-    one, two = best.candidate, other.candidate
-    return behind < _RIVAL and one.said.unit.document != two.said.unit.document and _alike(one, two)
-
-
-def _alike(best: Candidate, other: Candidate) -> bool:
-    """Whether two statements say much the same but for their answers."""
-    values = content_stems(f"{best.answer} {other.answer}")
-    mine, theirs = content_stems(best.said.said) - values, content_stems(other.said.said) - values
-    return len(mine & theirs) >= _ALIKE * len(mine | theirs)
-
-
 def _latest_first(disputed: list[ReadAnswer]) -> list[ReadAnswer]:
     """Of answers that contradict one another the latest, if all have dates: it cites the others as replaced. Otherwise none
     holds: they share the confidence.
@@ -353,21 +274,20 @@ def _in_order(found: Sequence[Candidate], time: TimeAsked) -> Sequence[Candidate
     much the same, but at another date than the latest of these, or the earliest.
     """
     weights = stored_weights()
-    likely = [log_odds((weights.path if one.path else weights.span).probability(one.numbers)) for one in found]
+    likely = [log_odds(weights.probability(one)) for one in found]
     best = found[likely.index(max(likely))]
+    headings = (best.said.unit.document, best.said.path)
     same = [
         one
         for one, odds in zip(found, likely, strict=True)
-        if _when(one.said) and odds > max(likely) - _NEAR and (_beside(best.said, one.said) or _alike(best, one))
+        if _when(one.said)
+        and odds > max(likely) - _NEAR
+        and (headings == (one.said.unit.document, one.said.path) or say_alike(best, one))
     ]
     if best not in same:
         return found
     date = time.chosen([_when(one.said) for one in same])
     return [one for one in found if one not in same or _when(one.said) == date]
-
-
-def _beside(one: UnitStatement, two: UnitStatement) -> bool:
-    return one.unit.document == two.unit.document and one.path == two.path
 
 
 def _when(said: UnitStatement) -> str:

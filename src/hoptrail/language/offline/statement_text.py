@@ -1,22 +1,28 @@
-"""A statement as the reader sees it: below its title and headings, a table row as `header: value; header: value`.
+"""What the networks see of the evidence: the reader a statement, the question tagger a stretch of them.
 
-Headings and headers give context but are no answers. Two things above a statement may be answers because it rarely repeats
-them: a date in a heading, and the title, unless it is the name of a file.
+A statement stands below its title and headings, a table row as `header: value; header: value`. Headings and headers give context
+but are no answers. Two things above a statement may be answers because it rarely repeats them: a date in a heading, and the
+title, unless it is the name of a file. A stretch is a text of statements that stand together, below their title and headings.
 """
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from hoptrail.language.closeness import under_headings
+from hoptrail.models.question_tagger import tag_text
 from hoptrail.models.reader import TextReading
 from hoptrail.text.dates import date_spans
 from hoptrail.text.lexicon import PRONOUNS
 from hoptrail.text.mentions import find_names
 from hoptrail.text.normal_forms import base_title
-from hoptrail.text.statements import UnitStatement
+from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.values import with_unit
+from hoptrail.types import BlockKind, Unit
 
 _PLACED = re.compile(r"^(?:in|at|on|from|near|of) (?:the )?(?=[A-Z])")
 """`in Varden` is Varden."""
@@ -38,7 +44,6 @@ class StatementText:
 
     @classmethod
     def of(cls, said: UnitStatement) -> StatementText:
-        """The text of a statement."""
         text = under_headings(said)
         above = sum(len(part) + 1 for part in (said.unit.title, " > ".join(said.path)) if part)
         return cls(said, text, len(said.unit.title), min(above, len(text)))
@@ -56,19 +61,12 @@ class StatementText:
         An answer is cut at the end of its table cell and has no punctuation around it. An address is whole, a bare number has
         its unit.
         """
-        if start >= self.start:
-            return self._in_statement(start, end)
-        if start < self.title_end and _FILE_NAME.fullmatch(self.said.unit.title):
-            return self._date_at(start)
-        if start < self.title_end:
-            return self._date_at(start) or base_title(self.text[start : min(end, self.title_end)].strip(_CUT))
-        return self._date_at(start)
-
-    def _date_at(self, place: int) -> str:
-        above = self.text[: self.start]
-        return next((above[start:end] for start, end in date_spans(above) if start <= place < end), "")
-
-    def _in_statement(self, start: int, end: int) -> str:
+        if start < self.start:
+            above = self.text[: self.start]
+            date = next((above[first:last] for first, last in date_spans(above) if first <= start < last), "")
+            if date or start >= self.title_end or _FILE_NAME.fullmatch(self.said.unit.title):
+                return date
+            return base_title(self.text[start : min(end, self.title_end)].strip(_CUT))
         headers = self._headers()
         if any(first <= start < last for first, last in headers):
             return ""
@@ -87,7 +85,6 @@ class StatementText:
         return start, end
 
     def _headers(self) -> list[tuple[int, int]]:
-        """The offsets of a table row's headers."""
         at, found = self.start, []
         for cell in self.said.block.cells if self.said.block is not None else ():
             if cell.header and (first := self.text.find(f"{cell.header}: ", at)) >= 0:
@@ -113,9 +110,67 @@ class StatementText:
 
 
 def _balance_brackets(answer: str) -> str:
-    """The answer cut at an unbalanced bracket."""
     surplus = answer.count("(") - answer.count(")")
     if not surplus:
         return answer
     first, _, rest = answer.partition("(" if surplus > 0 else ")")
     return first.strip(_CUT) or rest.strip(_CUT)
+
+
+_STRETCH = 800  # characters of a stretch without its headings, about 200 word pieces
+_READ = 2  # stretches in which the tagger marks answers
+
+Place = tuple[str, int, int]  # the document of a statement, and where it starts and ends there
+
+
+def groups_in(units: Sequence[Unit]) -> list[list[UnitStatement]]:
+    """The statements of units in groups: the rows of a table, the items of a list, the sentences under a heading."""
+    groups: dict[tuple[object, ...], dict[tuple[str, int, int], UnitStatement]] = {}
+    for said in chain.from_iterable(map(statements_of, units)):
+        block = said.block
+        kind = block.kind if block and block.kind in {BlockKind.ROW, BlockKind.ITEM} else None
+        headers = tuple(cell.header for cell in block.cells) if block and kind is BlockKind.ROW else ()
+        key = (said.unit.document, said.path, kind, headers, block.lead if block and kind else "")
+        groups.setdefault(key, {})[said.place] = said
+    return [[group[place] for place in sorted(group)] for group in groups.values()]
+
+
+def stretches(group: Sequence[UnitStatement]) -> list[list[UnitStatement]]:
+    """A group in pieces that the tagger reads at once."""
+    found: list[list[UnitStatement]] = [[]]
+    size = 0
+    for said in group:
+        if found[-1] and size + len(said.alone) > _STRETCH:
+            found.append([])
+            size = 0
+        found[-1].append(said)
+        size += len(said.alone) + 3
+    return found
+
+
+def text_of(stretch: Sequence[UnitStatement]) -> tuple[str, list[int]]:
+    """A stretch as the tagger reads it, and where each statement starts."""
+    first = stretch[0]
+    lead = first.block.lead if first.block and first.block.kind is BlockKind.ITEM else ""
+    above = " > ".join(part for part in (first.unit.title, *first.path, lead) if part)
+    return listed_text(above, [said.alone for said in stretch])
+
+
+def listed_text(above: str, lines: Sequence[str]) -> tuple[str, list[int]]:
+    """Lines below title and headings as the tagger reads them, and where each line starts."""
+    text, starts = f"{above}:", []
+    for line in lines:
+        starts.append(len(text) + 3)
+        text += f" • {line}"
+    return text, starts
+
+
+def marked(question: str, units: Sequence[Unit], settles: Mapping[Place, float]) -> list[tuple[str, float]]:
+    """What the tagger marks as an answer, each with its probability, in the stretches that have the statements with the highest
+    log odds (`settles`) of settling the question. Raises: ModelUnavailable: as for `QuestionTagger`.
+    """
+    parts = [part for group in groups_in(units) for part in stretches(group)]
+    odds = [max(settles.get(said.place, -math.inf) for said in part) for part in parts]
+    near = sorted((at for at, most in enumerate(odds) if most > -math.inf), key=lambda at: -odds[at])
+    texts = [text_of(parts[at])[0] for at in near[:_READ]]
+    return [(text[start:end], math.exp(likely)) for text in texts for (start, end), likely in tag_text(question, text)]

@@ -1,1 +1,1 @@
-"""What a question asks: its sub-questions, the sides that it compares or offers, the time that it asks for."""
+"""What a message asks: its questions, their sub-questions, the sides that they compare, their time, what they point back to."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 
-from hoptrail.language.questions.choices import find_choice
 from hoptrail.text import lexicon
 from hoptrail.text.mentions import Mention, find_names
 from hoptrail.text.normal_forms import squeeze
@@ -89,9 +88,9 @@ _OFFERED = re.compile(
 def find_comparison(question: str) -> Comparison | None:
     """The comparison that `question` makes, or None. Questions over 600 characters are not analysed."""
     text = squeeze(question).rstrip(" ?.!")
-    if len(text) > _MOST_ANALYSED or not text:
+    if len(text) > _MOST_ANALYSED:
         return None
-    first = words(text)[0].lower if words(text) else ""
+    first = next((word.lower for word in words(text)), "")
     if first in {"which", "who", "what", "whose", "of", "in"}:
         return _choice(text)
     if offered := _OFFERED.fullmatch(text):  # `Was A or B born first?` is `Which was born first, A or B?`
@@ -99,16 +98,95 @@ def find_comparison(question: str) -> Comparison | None:
     return (_claim(text) or _pair(text)) if first in lexicon.AUXILIARIES else None
 
 
+_CHOSEN_BY = lexicon.ORDERINGS - {"before", "recently", "recent", "after"}
+_MARK = re.compile(r"[,:]| between ")
+_CLAUSE = re.compile(r"[,:] (?=[a-z])")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a question asks of two sides, the sides as written, and its ordering word (empty: it has none)."""
+
+    ask: str
+    sides: tuple[str, str]
+    ordering: str
+
+
+def find_choice(question: str) -> Choice | None:
+    """The two sides that a question offers: `..., A or B`, `... between A and B`, or two names with `or` between them. No capital
+    letters are needed: `Which takes longer, the quiz or the workshop?`.
+    """
+    text = squeeze(question).rstrip(" ?.!")
+    ordering = next((word.lower for word in words(text) if word.lower in _CHOSEN_BY), "")
+    if not ordering:
+        return _names_offered(text)
+    lead, between, _ = text.partition(" between ")
+    is_between = " or " not in text and between and ordering in lead.lower().split()
+    left, joined, other = text.rpartition(" and " if is_between else " or ")
+    if not joined or not left.strip() or re.search(rf"\b{ordering} than (?!the other\b)", text.lower()):
+        return None
+    start, ask = _first_side(left, other, ordering), ""
+    if all(word.lower != ordering for word in words(left)):  # `A or B, which is older?`
+        if mark := _MARK.search(other):
+            start, other, ask = left.rfind(",") + 1, other[: mark.start()], other[mark.end() :].strip()
+        elif named := _names_offered(text):
+            return replace(named, ordering=ordering)
+        elif left.rstrip().endswith(","):
+            return None  # a clause about the first side: `Is the Tern, built in 1901, or the Gull older?`
+    sides = _trim(left[start:], ordering), _trim(_CLAUSE.split(other)[0], ordering)
+    ask = ask or left[:start].rstrip(" ,:").removesuffix(" between")
+    return Choice(ask, sides, ordering) if all(sides) else None
+
+
+def _names_offered(text: str) -> Choice | None:
+    """The first two names with only `or` between them."""
+    for one, other in pairwise(find_names(text)):
+        if text[one.end : other.start].lower().replace("the ", "").strip(' ,".') == "or":
+            return Choice(text[: one.start] + text[other.end :].lstrip(), (one.text, other.text), "")
+    return None
+
+
+def _first_side(left: str, other: str, ordering: str) -> int:
+    """Where the first side begins: after a mark, at the word that also opens the other side, or after the ordering word."""
+    said = words(left)
+    ordered = next((word.end for word in reversed(said) if word.lower == ordering), 0)
+    if mark := _MARK.search(left, ordered) or _MARK.search(left):
+        return mark.end()
+    opening = words(other)[0].lower if words(other) else ""
+    same = [word.start for word in said if word.lower == opening]
+    if same and opening in lexicon.FUNCTION_WORDS:
+        return same[-1]
+    if ordered:
+        return ordered
+    return len(left.rstrip()) - len(left.rsplit(maxsplit=1)[-1])
+
+
+def _trim(side: str, ordering: str) -> str:
+    """A side without prepositions before it and without the ordering word before or after it."""
+    rest = words(side)
+    while rest and (rest[0].text in lexicon.PREPOSITIONS or rest[0].text == ordering):
+        rest = rest[1:]
+    if not rest:
+        return ""
+    return side[rest[0].start : rest[-2].end if rest[-1].text == ordering and rest[1:] else None].strip(" ,")
+
+
+_ROLE = re.compile(
+    r"\bwhose (?P<whose>[a-z]+) |"
+    r"\b(?:has|have|had|with) (?:the |an? )?(?P<had>[a-z]+) (?:(?:who|that|which|whose)\b|[a-z]+ (?:later|first|earlier|last)\b)"
+)
+"""The noun that leads from a side to the compared thing: `whose director was born first`."""
+
+
 def _choice(text: str) -> Comparison | None:
     choice = find_choice(text)
-    if choice is None or choice.ordering not in lexicon.ORDERINGS:
+    if choice is None or choice.ordering not in {word.lower for word in words(choice.ask)}:
         return None
-    ask, ordering = choice.ask, choice.ordering
-    if ordering not in {word.lower for word in words(ask)}:
-        return None
-    role = _role(ask)
+    match = _ROLE.search(choice.ask.lower())
+    role = match["whose"] or match["had"] if match else ""
+    role = "" if role in lexicon.ORDERINGS else role
     side = "{found}" if role else "{side}"
-    asked, by = _attribute(ask, ordering, side, person=bool(role) and lexicon.is_person_noun(role))
+    asked, by = _attribute(choice.ask, choice.ordering, side, person=lexicon.is_person_noun(role))
     return _comparison(choice.sides, role, asked, by)
 
 
@@ -118,19 +196,6 @@ def _comparison(
     """The comparison that first resolves the `role` of each side, if any; None if nothing is `asked`."""
     leading = (f"{'Who' if lexicon.is_person_noun(role) else 'What'} is the {role} of {{side}}?",) if role else ()
     return Comparison(sides, (*leading, *asked), len(leading), by, claimed) if asked else None
-
-
-_ROLE = re.compile(
-    r"\bwhose (?P<whose>[a-z]+) |"
-    r"\b(?:has|have|had|with) (?:the |an? )?(?P<had>[a-z]+) (?:(?:who|that|which|whose)\b|[a-z]+ (?:later|first|earlier|last)\b)"
-)
-
-
-def _role(ask: str) -> str:
-    """The noun that leads from a side to the compared thing: `whose director was born first`."""
-    match = _ROLE.search(ask.lower())
-    role = match["whose"] or match["had"] if match else ""
-    return "" if role in lexicon.ORDERINGS else role
 
 
 _BEEN = re.compile(r"\bha(?:s|ve) been (?P<rest>.+)$")
@@ -284,9 +349,10 @@ def _pair(text: str) -> Comparison | None:
     names = (first.text, second.text)
     if same is not None:
         return _comparison(names, role, [_same_question(same.group(1).lower(), rest, side)], ComparisonRule.SAME)
-    kind = _kind(rest)
+    kind = re.sub(r"^(?:both|all|each)\s+|\s+(?:both|too|alike)$", "", rest.lstrip(" ,"))
     one_of = "one of the " if words(lead)[0].lower in lexicon.COPULAS and _are_many(kind) else ""
-    return _comparison(names, role, [f"Is {side} {one_of}{kind}?"] if kind else [], ComparisonRule.BOTH)
+    asked = [f"Is {side} {one_of}{kind}?"] if content_stems(kind) - {"both"} else []
+    return _comparison(names, role, asked, ComparisonRule.BOTH)
 
 
 def _two_names(text: str) -> tuple[Mention, Mention] | None:
@@ -314,7 +380,6 @@ def _pair_role(lead: str, rest: str) -> str:
 
 
 def _same_question(same: str, rest: str, side: str) -> str:
-    """The question for a side's value in `the same ...`."""
     known = {"birth", "build", "make", "write", "found"}
     verb = next((word.text for word in words(rest) if word.lower.endswith("ed") or stem(word.text) in known), "")
     by = any(word.lower == "by" for word in words(rest))
@@ -327,13 +392,6 @@ def _same_question(same: str, rest: str, side: str) -> str:
     if verb:
         return f"In which {same} {'is' if verb == 'located' else 'was'} {side} {verb}?"
     return f"What is the {same} of {side}?"
-
-
-def _kind(rest: str) -> str:
-    """The kind that both are said to be."""
-    kind = re.sub(r"^(?:both|all|each)\s+", "", rest.lstrip(" ,"))
-    kind = re.sub(r"\s+(?:both|too|alike)$", "", kind)
-    return kind if content_stems(kind) - {"both"} else ""
 
 
 def _are_many(kind: str) -> bool:

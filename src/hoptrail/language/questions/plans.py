@@ -78,11 +78,8 @@ def _innermost(question: str) -> Extent | None:
 
 
 def _asked(described: str) -> str:
-    return f"{_asker(described)} is {described}?"
-
-
-def _asker(described: str) -> str:
-    """`Who` for the description of a person, else `What`."""
+    """The question for a description: with `Who` for that of a person, else `What`."""
     said = [word.lower for word in words(described)]
     border = next((at for at, word in enumerate(said) if at and word in _BORDERS), len(said))
-    return "Who" if said[border - 1 : border + 1][1:] == ["who"] or is_person_noun(said[border - 1]) else "What"
+    person = said[border - 1 : border + 1][1:] == ["who"] or is_person_noun(said[border - 1])
+    return f"{'Who' if person else 'What'} is {described}?"

@@ -37,7 +37,6 @@ class TimeAsked:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the latest or the earliest is asked for."""
         return self.relation in _ORDERED
 
     def fits(self, within: Sequence[str], above: str) -> bool:
@@ -61,11 +60,9 @@ class TimeAsked:
         return first >= 0 >= last
 
     def chosen(self, dates: Collection[str]) -> str:
-        """The latest of some dates, or the earliest."""
         return _ORDERED[self.relation](dates)
 
     def note(self, dates: Collection[str]) -> str:
-        """Which dates were looked at."""
         if not dates:
             return f"No date that was found fits “{self.said}”: only what has no date was read."
         ends = dict.fromkeys((min(dates), max(dates)))

@@ -32,7 +32,7 @@ from hoptrail.documents.forms import ENDINGS
 from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.marks import FileMark, mark_of, times_of
 from hoptrail.index.contents import DocumentSummary
-from hoptrail.language.lazy import OFFLINE
+from hoptrail.language.tasks import OFFLINE
 from hoptrail.recipes.registry import recipe_class, recipe_names
 from hoptrail.serving.server.jobs import Job
 from hoptrail.serving.server.refusals import Refusal, in_field, not_found, not_valid

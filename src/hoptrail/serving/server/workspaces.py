@@ -24,8 +24,7 @@ from hoptrail.index.index import Index
 from hoptrail.index.indexing import Watcher
 from hoptrail.index.syncing import IndexingReport
 from hoptrail.index.watching import watch
-from hoptrail.language.lazy import OFFLINE
-from hoptrail.language.tasks import Language
+from hoptrail.language.tasks import OFFLINE, Language
 from hoptrail.recipes.catalogue import open_recipe, usable
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.recipes.registry import recipe_names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.conversation.references import is_completion, is_left_open, points_back, word_references
+from hoptrail.language.questions.references import is_completion, is_left_open, points_back, word_references
 from hoptrail.language.tasks import Finding
 
 

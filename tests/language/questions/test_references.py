@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.conversation.references import complete
+from hoptrail.language.questions.references import complete
 from hoptrail.language.tasks import Finding
 
 FINDINGS = (Finding("Who wrote Night Ferry?", "Who wrote Night Ferry?", "Ada Lunt"), Finding("q", "q", "Dunmere"))

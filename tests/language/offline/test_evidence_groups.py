@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hoptrail.text.evidence_groups import groups_of
+from hoptrail.language.offline.listing import groups_of
 from hoptrail.types import Block, BlockKind, Cell, Kind, Span, Unit
 
 

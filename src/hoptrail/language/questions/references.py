@@ -36,7 +36,7 @@ def points_back(question: str, findings: Sequence[Finding]) -> bool:
     """Whether `question` refers to these findings; False without findings."""
     if not findings:
         return False
-    described = not _names(question) and any(word.lower == "the" for word in words(question))
+    described = not find_names(question) and any(word.lower == "the" for word in words(question))
     return described or bool(pointers(question))
 
 
@@ -48,7 +48,7 @@ def is_left_open(completed: str) -> bool:
 def pointers(question: str) -> list[str]:
     """Placeholders, demonstratives, and pronouns before any name."""
     said = words(question)
-    first_name = min((start for start, _ in _names(question)), default=len(question))
+    first_name = min((name.start for name in find_names(question)), default=len(question))
     return [
         *REFERENCE.findall(question),
         *(
@@ -101,7 +101,6 @@ def clarify(question: str, context: str) -> str:
 
 
 def unresolved(question: str) -> bool:
-    """Whether a reference such as `#2` remains."""
     return REFERENCE.search(question) is not None
 
 
@@ -126,7 +125,7 @@ def _kind_asked(question: str) -> str:
 def is_completion(question: str, completed: str, findings: Sequence[Finding]) -> bool:
     """Whether `completed` keeps every name of `question` and adds a word of an earlier answer."""
     before, after = _bag(question), _bag(completed)
-    names = _bag(" ".join(name for _, name in _names(question)))
+    names = _bag(" ".join(name.text for name in find_names(question)))
     answered = _bag(" ".join(finding.answer or "" for finding in findings)) - ARTICLES
     return names <= after and not answered.isdisjoint(after - before)
 
@@ -134,12 +133,7 @@ def is_completion(question: str, completed: str, findings: Sequence[Finding]) ->
 def names_nothing_new(completed: str, message: str, turns: Sequence[Turn]) -> bool:
     """Whether every name of a completed message is in the message or in the turns before."""
     said = _bag(" ".join([message, *(f"{turn.asked} {turn.answer or ''}" for turn in turns)]))
-    return _bag(" ".join(name for _, name in _names(completed))) <= said
-
-
-def _names(question: str) -> list[tuple[int, str]]:
-    """The start and the text of each name."""
-    return [(mention.start, mention.text) for mention in find_names(question)]
+    return _bag(" ".join(name.text for name in find_names(completed))) <= said
 
 
 def _bag(text: str) -> frozenset[str]:

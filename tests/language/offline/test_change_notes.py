@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hoptrail.documents.blocks import Piece
-from hoptrail.text.change_notes import are_change_notes
+from hoptrail.language.offline.explanations import are_change_notes
 from hoptrail.types import BlockKind
 from pieces import unit_of
 

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hoptrail.language.conversation.follow_ups import complete_follow_up, stands_alone
-from hoptrail.language.conversation.messages import HELP, WRITING, read_message
+from hoptrail.language.questions.messages import HELP, WRITING, complete_follow_up, read_message, stands_alone
 from hoptrail.language.tasks import Turn
 from hoptrail.models.follow_up_writer import SMALL
 
