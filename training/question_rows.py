@@ -170,7 +170,7 @@ def of_comparison(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
 
 
 def _piece(row: Mapping[str, Any], marked: str) -> tuple[str, list[Extent]]:
-    """The piece of a document, as `hoptrail.language.offline.statement_text` writes it, and the places of what is marked in it."""
+    """The piece of a document, as `statement_text` of the engine writes it, and the places of what is marked in it."""
     lines = [line.replace(" | ", "; ") for line in row["lines"]]
     text, starts = listed_text(" > ".join(part for part in (row["title"], row["headings"]) if part), lines)
     places = []

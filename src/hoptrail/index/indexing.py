@@ -33,8 +33,7 @@ from hoptrail.index.reading import SourcesRead
 from hoptrail.index.settings import Settings
 from hoptrail.index.syncing import USUAL, IndexingReport, ReadingOptions
 from hoptrail.language.factory import open_language
-from hoptrail.language.tasks import CHAT, OFFLINE
-from hoptrail.language.tasks import Language
+from hoptrail.language.tasks import CHAT, OFFLINE, Language
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.encoder_factory import remote_safe_encoder
 from hoptrail.models.ledger import FILE, RememberedReplies
