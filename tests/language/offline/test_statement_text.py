@@ -30,6 +30,7 @@ def texts(unit: Unit) -> list[StatementText]:
 
 
 SENTENCE, ROW = texts(YARD)
+(OPTION,) = texts(unit_of("Tool", Piece(BlockKind.PARAGRAPH, "--level sets f(x) (default: $LEVEL) (default auto)")))
 
 
 def answer(text: StatementText, words: str) -> str:
@@ -56,6 +57,9 @@ def test_a_statement_stands_below_its_title_and_headings() -> None:
         (SENTENCE, "340", "340 kg"),
         (SENTENCE, "kg (in good", "kg"),
         (SENTENCE, "weather).", "weather"),
+        (OPTION, "$LEVEL) (default auto", "$LEVEL"),
+        (OPTION, "f(x) (default: $LEVEL", "f(x)"),
+        (OPTION, "f(x)", "f(x)"),
         (SENTENCE, "Winches", ""),
         (SENTENCE, "Yard", "Yard"),
         (ROW, "900 pounds", "900 pounds"),

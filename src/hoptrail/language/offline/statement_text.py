@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 
 from hoptrail.language.closeness import under_headings
 from hoptrail.models.question_tagger import tag_text
@@ -110,11 +110,18 @@ class StatementText:
 
 
 def _balance_brackets(answer: str) -> str:
-    surplus = answer.count("(") - answer.count(")")
-    if not surplus:
-        return answer
-    first, _, rest = answer.partition("(" if surplus > 0 else ")")
-    return first.strip(_CUT) or rest.strip(_CUT)
+    """The answer up to the first bracket without a partner, or what follows a bracket at its beginning."""
+    opened: list[int] = []
+    alone: list[int] = []
+    for at, letter in enumerate(answer):
+        if letter == "(":
+            opened.append(at)
+        elif letter == ")" and opened:
+            opened.pop()
+        elif letter == ")":
+            alone.append(at)
+    pieces = (answer[begin + 1 : end] for begin, end in pairwise((-1, *sorted(alone + opened), len(answer))))
+    return next(filter(None, (piece.strip(_CUT) for piece in pieces)), "")
 
 
 _STRETCH = 800  # characters of a stretch without its headings, about 200 word pieces
