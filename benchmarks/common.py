@@ -67,12 +67,13 @@ def part_of(whole: Dataset, questions: Iterable[Question], passages: Set[str], f
     """A data set of some questions over some passages of another, written to a folder."""
     from hoptrail.evaluation.datasets import load_dataset
     from hoptrail.evaluation.lines import read_lines
+    from hoptrail.system.atomic_write import replace_file
 
     folder.mkdir(parents=True, exist_ok=True)
     kept = (line.content for line in read_lines(whole.corpus) if line.content["id"] in passages)
     for name, rows in (("corpus.jsonl", kept), ("questions.jsonl", map(asdict, questions))):
         lines = (f"{json.dumps(row, sort_keys=True)}\n" for row in rows)
-        (folder / name).write_text("".join(lines), encoding="utf-8")
+        replace_file(folder / name, "".join(lines).encode())  # another benchmark may be reading it
     return load_dataset(folder)
 
 
