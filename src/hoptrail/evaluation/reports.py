@@ -16,9 +16,9 @@ from hoptrail.evaluation.datasets import Question
 from hoptrail.evaluation.outcomes import HITS, Outcome
 from hoptrail.evaluation.results import QuestionResult
 from hoptrail.evaluation.retrieval_measures import TOKEN_BUDGETS, summarise_retrieval
+from hoptrail.types import LIKELY
 from hoptrail.types.json_object import JsonObject
 
-SURE = 0.5  # an answer with at least this confidence is sure
 INTERVAL_SEED = 0  # the seed of the confidence intervals, so that the same results give the same report
 
 
@@ -187,7 +187,7 @@ def _outcomes(questions: Sequence[Question], results: Results, *, retrieval_only
         "by_type": {kind: {name: share.value for name, share in own.items()} for kind, own in by_type.items()},
         "questions_by_type": {kind: len(types[kind]) for kind in by_type},
         "sure": {
-            "confidence": SURE,
+            "confidence": LIKELY,
             "answers": sure.n if sure else 0,
             "coverage": sure.n / len(questions) if sure else 0.0,
             "precision": sure.value if sure else None,
@@ -215,8 +215,8 @@ def judged_by_confidence(results: Results) -> list[JudgedAnswer]:
 
 
 def sure_answers(judged: Sequence[JudgedAnswer]) -> Share | None:
-    """The share of right answers among those with a confidence of at least SURE; None without such answers."""
-    sure = [answer.correct for answer in judged if answer.confidence >= SURE]
+    """The share of right answers among those that are called likely or sure; None without such answers."""
+    sure = [answer.correct for answer in judged if answer.confidence >= LIKELY]
     return Share(sum(sure), len(sure)) if sure else None
 
 

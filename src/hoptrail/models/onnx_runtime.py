@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from math import prod
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hoptrail.errors import ModelUnavailable
+from hoptrail.system.environment_variables import set_default
 from hoptrail.types.json_object import JsonObject
 
 Weights = Mapping[str, NDArray[np.float32]]
@@ -118,7 +118,7 @@ def kind_of_weights() -> str:
 
 def silent_onnxruntime() -> Any:
     """The module onnxruntime, which reports nothing to its makers."""
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read by 1.29 and later when first imported, should someone install one
+    set_default("ORT_DISABLE_TELEMETRY", "1")  # read by 1.29 and later when first imported, should someone install one
     import onnxruntime
 
     onnxruntime.disable_telemetry_events()

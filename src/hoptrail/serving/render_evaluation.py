@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from hoptrail.evaluation.outcomes import HITS, Outcome
-from hoptrail.evaluation.reports import SURE
 from hoptrail.serving.render import SHOWN_NOTES, first_of, plain, table_of
+from hoptrail.types import LIKELY
 from hoptrail.types.json_object import JsonObject
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _sure(recipes: JsonObject) -> Table:
         if sure := result.get("sure"):
             shares = (share(sure["coverage"]), share(sure["precision"]))
             rows.append((name, str(sure["answers"]), *shares, _ends(sure["interval"])))
-    return table_of((f"confidence of {SURE} or more", "answers", "of all", "right", "95 %"), rows)
+    return table_of((f"confidence of {LIKELY} or more", "answers", "of all", "right", "95 %"), rows)
 
 
 def _by_type(name: str, result: JsonObject) -> Table:

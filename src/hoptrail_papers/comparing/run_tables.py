@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from hoptrail.evaluation.reports import SURE
+from hoptrail.types import LIKELY
 from hoptrail_papers.comparing.run_comparison import SIGNIFICANT, Breakdown, RunComparison, Slice
 
 QUALITY = ("right", "shown", "wrong", "shows@5", "em", "f1", "recall@5", "full@5")
@@ -107,7 +107,7 @@ def _confidences(comparison: RunComparison) -> TextTable:
         rows.append((row.run, str(row.answers), *values, sure, f"{row.coverage:.3f}"))
     note = (
         f"Risk: the share of wrong answers. Its area is below the risk if sure answers tend to be right. Sure: answers with a "
-        f"confidence of {SURE} or more, the share of right ones among them, and their share of all questions."
+        f"confidence of {LIKELY} or more, the share of right ones among them, and their share of all questions."
     )
     header = ("run", "with confidence", "risk", "area", "calibration error", "Brier", "sure: right", "sure: of all")
     return TextTable("Confidence", header, tuple(rows), note)

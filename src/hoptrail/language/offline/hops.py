@@ -26,7 +26,7 @@ from hoptrail.types import Span, Unit
 
 _BEAM, _UNLIKELY = 3, 0.05
 """Width of the beam, and the share of the best way's probability below which a way is dropped."""
-_UNCHECKED = 0.65  # confidence in a conclusion from findings if reading the evidence gives no answer
+_UNCHECKED = 0.65  # confidence in a conclusion from findings if reading gives no answer: `trail` just gives it as one
 _CONTRADICTED = 0.35  # confidence in a conclusion from findings if reading the evidence gives another answer
 
 Hops = tuple[tuple[str, ReadAnswer], ...]  # completed sub-questions with their answers
