@@ -18,7 +18,6 @@ from tokenizers import Tokenizer
 
 from hoptrail.errors import ModelUnavailable
 from hoptrail.models import local
-from hoptrail.models import local as local_module
 from hoptrail.models.local import WEIGHTS_SHA256, MiniLmEncoder, packaged_folder
 from hoptrail.models.onnx_runtime import read_weights
 from tiny_bert import plain_bert
@@ -146,7 +145,7 @@ def test_altered_weights_are_refused(tmp_path: Path) -> None:
 
 
 def test_missing_weights_name_the_ways_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_module, "_PACKAGES", ("no_such_package_of_weights",))
+    monkeypatch.setattr(local, "_PACKAGES", ("no_such_package_of_weights",))
     with pytest.raises(ModelUnavailable) as caught:
         MiniLmEncoder()
     for way in (

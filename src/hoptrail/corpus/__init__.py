@@ -5,6 +5,6 @@
     arrays/          immutable segments that are too large for a row: vectors, links, names (plain .npy files)
 
 `Snapshot.open` reads, `writing_to` writes; no other code opens tables or files. Inside the package units go by numbers (`texts`,
-`names`, `keywords`), outside by ids (`documents`, `links`, `searching`, `writer`). `durable.py` says in
-what order files are written.
+`names`, `keywords`), outside by ids (`documents`, `links`, `searching`, `writer`). `durable.py` says in what
+order files are written.
 """

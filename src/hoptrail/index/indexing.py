@@ -330,7 +330,7 @@ def build(
 
 
 def build_fingerprint(structure: Structure, maker: str) -> str:
-    """Of all that a structure depends on beside documents: settings, language, code. Not covered: other packages."""
+    """Of all that a structure depends on beside documents: settings (also ADDED ones), language, code; not other packages."""
     return content_id("", repr(structure), structure.fingerprint, maker, digest_with(structure))
 
 

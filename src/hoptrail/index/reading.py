@@ -63,7 +63,7 @@ class SourcesRead:
         codes = (digest_of_code(f"hoptrail.{folder}") for folder in ("documents", "text"))
         self._way = content_id("", fingerprint(options.limits), *codes)
         self.report = IndexingReport()
-        self._holding = True  # Whether documents are held back: until all is read. Then the held ones are entered.
+        self._holding = True  # whether documents are held back: until all is read; then the held ones are entered
         self._held, self._moving = HeldDocuments(index), HeldDocuments(index)
         """Held documents, and those that are stored already and move to the sources of others."""
         self._held_at: dict[str, str] = {}  # the ids of the documents that were held back, by source

@@ -42,9 +42,8 @@ class TrainedNetwork:
 
     def __init__(self, graph: str, own: Mapping[str, NDArray[np.float32]]) -> None:
         encoder = packaged_folder()
-        check_digest(
-            encoder / WEIGHTS, WEIGHTS_SHA256, "minilm"
-        )  # where its numbers begin is known for this file alone
+        # Where the numbers of the word embeddings begin is known for this file alone.
+        check_digest(encoder / WEIGHTS, WEIGHTS_SHA256, "minilm")
         kind = kind_of_weights()
         products = in_eight_bits(own, kind)
         given = {name: values for name, values in own.items() if f"{name}.whole" not in products} | products
