@@ -5,8 +5,9 @@
 Asks the first N development questions that come with passages, over all these passages; ChainRAG asks each over its own, as its
 paper does. A checkout has its environment in `.venv`. Runs go one after the other: all papers, data sets and checkouts with the
 first round's number of questions, then with the next, up to N. `results/ablations.json` has the last complete round of each paper
-on each data set. A stopped run goes on; results are kept by commit, so that other code is measured afresh. SiReRAG's trees are
-cut by the default clustering, which wants no extra, and rows whose models do not ship with the package are left out.
+on each data set. A stopped run goes on; results are kept by commit, so that other code is measured afresh. The rows of a paper
+share what is read (`shared_readings.py`), so that times say nothing and are left out. SiReRAG's trees are cut by the default
+clustering, which wants no extra, and rows whose models do not ship with the package are left out.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ WEIGHTS = re.compile("late-interaction|paper-models")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a paper's tables on one data set, by the code of one checkout: shares of 1, tasks and seconds a question."""
+    """A row of a paper's tables on one data set, by the code of one checkout: shares of 1, tasks a question."""
 
     code: str
     paper: str
@@ -48,7 +49,6 @@ class Row:
     em: float
     f1: float
     tasks: float
-    seconds: float
     of: Origin
 
 
@@ -87,7 +87,8 @@ def measure(code: Code, paper: str, name: str, count: int, pool: int, work: Path
     own.mkdir(parents=True, exist_ok=True)
     out = own / f"{name}-{count}.json"
     if not out.exists():
-        command = [code.folder / ".venv/bin/hoptrail", "evaluate", dataset.corpus.parent, "--limit", count]
+        command = [code.folder / ".venv/bin/python", ROOT / "benchmarks" / "shared_readings.py", "evaluate"]
+        command += [dataset.corpus.parent, "--limit", count]
         command += ["--recipes", ",".join(code.recipes(paper)), "--language", "offline", "--work", own, "--out", out]
         command += ["--settings", settings_of(code, paper, own), *(["--own-context"] if paper == "chainrag" else [])]
         started = time.time()
@@ -112,7 +113,6 @@ def _row(code: str, paper: str, recipe: str, name: str, found: Mapping[str, Any]
         em=found["em"],
         f1=found["f1"],
         tasks=found["tasks"] / found["n"],
-        seconds=sum(found["seconds_per_question"].values()),
         of=replace(of, settings=found["fingerprint"]),
     )
 
