@@ -46,6 +46,15 @@ def test_c1_work_is_linear_whatever_the_text(case: str) -> None:
         assert work(400) < 9 * work(50), f"{piece!r}: eight times as much, not sixty-four times"
 
 
+def test_c1_work_is_linear_for_titles_within_one_another() -> None:
+    def work(times: int) -> int:
+        text = "\\title{" * times + "Tide" + "}" * times
+        return steps(lambda: parser_of("latex")(text.encode(), DEFAULT_LIMITS))
+
+    work(1)
+    assert work(400) < 9 * work(50)
+
+
 @pytest.mark.parametrize("form", [*FORMS, "latex"])
 def test_c1_no_pattern_takes_quadratic_time(form: str) -> None:
     times = 20_000 if form in ("markdown", "latex") else 100_000

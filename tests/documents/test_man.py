@@ -50,6 +50,7 @@ def blocks_of(body: str) -> list[tuple[str, int, str]]:
         (".de XX\nhidden\n..\n.ig\nhidden\n..\nshown", "shown"),
         (".ds dog Rex\n.as dog \\& II\n\\*[dog]", "Rex II"),
         (".MT a@example.org\nAnn\n.ME ,\n.MR tide 5 .", "Ann <a@example.org>, tide(5)."),
+        (".UR https://tide.example\nTides\n.UE :\nhigh\n.UE\nlow", "Tides <https://tide.example>: high low"),
         (".SY tide\n.OP \\-l metres\n.YS", "tide [-l metres]"),
         (".PS\nbox\n.PE\nx", "x"),
         ("\\(zz", "\N{REPLACEMENT CHARACTER}"),

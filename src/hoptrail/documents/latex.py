@@ -83,10 +83,11 @@ def parse_latex(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file: title and date (of its commands) and blocks."""
     decoded = decode(data)
     text = _outside_code(decoded.text)
-    closings, about = _closings(text), dict[str, str]()
-    for match in _ABOUT.finditer(text):
-        value = _argument(text, match.end(), closings)[0].replace("\\and", ", ")
-        about[match[1]] = squeeze(_plain(_noted(value)[0])).replace(" ,", ",")
+    closings = _closings(text)
+    # Only the last of each name is worked out: those within one another would take quadratic time.
+    written = {match[1]: _argument(text, match.end(), closings)[0] for match in _ABOUT.finditer(text)}
+    values = {name: value.replace("\\and", ", ") for name, value in written.items()}
+    about = {name: squeeze(_plain(_noted(value)[0])).replace(" ,", ",") for name, value in values.items()}
     start = text.find("\\begin{document}")
     pieces = _Reader(text, max(0, start), text.find("\\end{document}", start) if start >= 0 else -1).read()
     if author := about.get("author"):

@@ -275,6 +275,7 @@ def _reference(page: Page, line: RoffLine) -> None:
         page.write(line, [f"{given[1]} <{given[0]}>{given[2]}"])
     else:
         page.write(line, [f"<{page.link}>{given[0]}" if page.link else given[0]])
+        page.link = ""
 
 
 def _referral(page: Page, line: RoffLine) -> None:

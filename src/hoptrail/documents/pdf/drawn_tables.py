@@ -121,7 +121,8 @@ def _table(lines: Sequence[DrawnLine], fragments: Sequence[Fragment]) -> tuple[F
     levels = [line for line in lines if not line.is_upright]
     # Where no upright line draws a side of the table, it ends with most of the others.
     sides = ([line.left for line in levels], [line.right for line in levels]) if levels else ()
-    ends = [median(side) for side in sides if 2 * sum(abs(x - median(side)) <= _THIN for x in side) > len(side)]
+    middles = [(median(side), side) for side in sides]
+    ends = [middle for middle, side in middles if 2 * sum(abs(x - middle) <= _THIN for x in side) > len(side)]
     xs = _distinct([*ends, *(line.left for line in lines if line.is_upright)])
     ys = _distinct(line.top for line in levels)
     if not (3 <= len(xs) <= _LARGEST_GRID and 3 <= len(ys) <= 10 * _LARGEST_GRID):
