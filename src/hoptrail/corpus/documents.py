@@ -20,6 +20,8 @@ from hoptrail.types import Document
 
 @dataclass(frozen=True, slots=True)
 class DocumentEntry:
+    """A document without its text."""
+
     number: int
     id: str
     title: str
@@ -30,6 +32,8 @@ class DocumentEntry:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
+    """Totals over documents."""
+
     documents: int
     characters: int
     sentences: int

@@ -140,6 +140,8 @@ class FileBeside:
 
 
 class Journal(FileBeside):
+    """The jobs of the index in a folder."""
+
     name = JOBS
     tables = _TABLES
 
@@ -218,6 +220,8 @@ class KeptAnswer:
 
 
 class History(FileBeside):
+    """The kept answers of the index in a folder."""
+
     name = HISTORY
     tables = _ANSWERS
 

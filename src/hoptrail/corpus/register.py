@@ -143,6 +143,8 @@ def named(snapshot: Snapshot, name: str) -> set[str]:
 
 
 class UnknownName(UsageError):
+    """A name fits no document."""
+
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no document {name!r} in this index. `hoptrail show` lists titles and files.")
 

@@ -35,6 +35,8 @@ def top_rows(scores: FloatMatrix, limit: int) -> list[int]:
 
 
 class Searching:
+    """Search by vectors and by words, in terms of unit ids."""
+
     def __init__(
         self, segments: Segments, numbered: NumberedUnits, units: Units, keywords: Keywords, dimension: int
     ) -> None:

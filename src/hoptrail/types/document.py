@@ -23,6 +23,8 @@ def content_id(prefix: str, *parts: str) -> str:
 
 
 class BlockKind(StrEnum):
+    """The kind of a block."""
+
     HEADING = "heading"
     PARAGRAPH = "paragraph"
     ITEM = "item"

@@ -11,6 +11,8 @@ _EXCERPT = 80  # characters of its text that the line of a hit shows
 
 
 class Kind(StrEnum):
+    """The kind of a unit."""
+
     PASSAGE = "passage"
     SENTENCE = "sentence"
     AGGREGATE = "aggregate"
