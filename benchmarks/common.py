@@ -161,12 +161,13 @@ def answering(command: Sequence[str | Path], port: int, path: str = "/health") -
         try:
             while True:
                 try:
-                    httpx.get(f"http://127.0.0.1:{port}{path}")
-                    break
+                    reply = httpx.get(f"http://127.0.0.1:{port}{path}")
+                    if reply.status_code != 503:  # as of a server that still loads its model
+                        break
                 except httpx.TransportError:
                     if process.poll() is not None:
                         sys.exit(f"the server did not start: {' '.join(map(str, command))}")
-                    time.sleep(0.1)
+                time.sleep(0.1)
             yield process.pid
         finally:
             process.terminate()

@@ -186,12 +186,11 @@ def _cases(ground: Path) -> list[Case]:
     def copied(folder: Path) -> None:
         shutil.copytree(indexed, folder)
 
-    ask, dialogue = ["ask", QUESTION, "--index", "index"], ["ask", "--index", "index"]
-    serving = {"stopped": 0, "again": ["index", "notes"], "index": "notes/.hoptrail", "listens": True}
+    ask, dialogue, serve = ["ask", QUESTION, "--index", "index"], ["ask", "--index", "index"], ["serve", "notes"]
     evaluate = ["evaluate", "data", "--recipes", "hybrid", "--work", "work"]
     return [
         Case("index", _write_notes, index),
-        Case("serve", _write_notes, ["serve", "notes"], **serving),  # type: ignore[arg-type]
+        Case("serve", _write_notes, serve, stopped=0, again=index[:2], index="notes/.hoptrail", listens=True),
         Case("ask", copied, ask, reads=True),
         Case("search", copied, ["search", *ask[1:]], reads=True),
         Case("dialogue", copied, dialogue, again=ask, reads=True, typed=f"{QUESTION}\n"),

@@ -174,10 +174,10 @@ def nodes_of(
 ) -> Nodes:
     """The nodes for the sentences at these places: all of an index, or those `within` some of its passages."""
     some = None if within is None else {unit.id: unit.sources[0] for unit in within}
-    spans = dict(snapshot.table.first_sources(Kind.PASSAGE)) if some is None else some
+    every = (span for _, span in snapshot.table.first_sources(Kind.PASSAGE))
     extractions = snapshot.extractions(some)
     return Nodes(
-        places.passages(spans.values()),
+        places.passages(every if some is None else some.values()),
         places.starts,
         mentions_in(places, (found for _, found in extractions), settings.left_out),
         lambda: snapshot.search.vectors_in_order([Kind.SENTENCE], places.ids),

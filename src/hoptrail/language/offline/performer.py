@@ -54,10 +54,8 @@ _QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps}
 _ALLOWED_SHARE = 0.25  # factor on the least confidence when abstaining is only allowed if nothing helps
 _PROMISING = 3  # statements of the likeliest answers that are shown if none is given
 _LIKELY = 0.5  # confidence of an answer that is a sample
-_SIMILARITY_COST, _MOST_SENTENCES = (
-    0.6,
-    400,
-)  # what nearness to a chosen sentence costs; sentences of a text that are summarised
+_SIMILARITY_COST = 0.6  # what nearness to a chosen sentence costs
+_MOST_SENTENCES = 400  # of a text that is summarised
 _UNANSWERED_SHARE = 0.3  # the highest assessment without an answer, if the evidence covers all words of the question
 
 
