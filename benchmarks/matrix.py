@@ -123,8 +123,7 @@ def summary(rows: Sequence[Row]) -> str:
     data = DATA[:3]
     header = ["recall@5 / F1 / oracle", *data, "tasks a question"]
     lines = [
-        [f"`{recipe}`", *(_three(rows, name, recipe) for name in data), _tasks(rows, data, recipe)]
-        for recipe in SHOWN
+        [f"`{recipe}`", *(_three(rows, name, recipe) for name in data), _tasks(rows, data, recipe)] for recipe in SHOWN
     ]
     return markdown(header, [line for line in lines if any(cell != "–" for cell in line[1:])])
 

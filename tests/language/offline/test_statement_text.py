@@ -30,6 +30,7 @@ def texts(unit: Unit) -> list[StatementText]:
 
 
 SENTENCE, ROW = texts(YARD)
+(SEASON,) = texts(unit_of("Night Watch (season 12)", Piece(BlockKind.PARAGRAPH, "It was won by Ada Berg.")))
 (OPTION,) = texts(unit_of("Tool", Piece(BlockKind.PARAGRAPH, "--level sets f(x) (default: $LEVEL) (default auto)")))
 
 
@@ -60,6 +61,8 @@ def test_a_statement_stands_below_its_title_and_headings() -> None:
         (OPTION, "$LEVEL) (default auto", "$LEVEL"),
         (OPTION, "f(x) (default: $LEVEL", "f(x)"),
         (OPTION, "f(x)", "f(x)"),
+        (SEASON, "Night Watch (season 1", "Night Watch"),
+        (SEASON, "Night Watch (season 12)", "Night Watch"),
         (SENTENCE, "Winches", ""),
         (SENTENCE, "Yard", "Yard"),
         (ROW, "900 pounds", "900 pounds"),

@@ -66,7 +66,7 @@ class StatementText:
             date = next((above[first:last] for first, last in date_spans(above) if first <= start < last), "")
             if date or start >= self.title_end or _FILE_NAME.fullmatch(self.said.unit.title):
                 return date
-            return base_title(self.text[start : min(end, self.title_end)].strip(_CUT))
+            return base_title(_balance_brackets(self.text[start : min(end, self.title_end)].strip(_CUT)))
         headers = self._headers()
         if any(first <= start < last for first, last in headers):
             return ""
