@@ -51,7 +51,7 @@ def test_other_names_keep_apart(name: str, other: str) -> None:
 @given(TITLES)
 @example("a\u00ad\u0301")
 def test_a_normal_form_is_its_own_normal_form(text: str) -> None:
-    for form in (squeeze, composed, folded, name_key):
+    for form in (squeeze, composed, name_key):
         assert form(form(text)) == form(text)
 
 
