@@ -167,6 +167,12 @@ def test_every_name_found_is_a_known_one_in_the_text_and_no_name_comes_twice(tex
     assert all(f" {key} " in f" {name_key(text)} " for key in found)
 
 
+def test_a_name_within_a_longer_one_is_not_found_there() -> None:
+    known = {"ida berg", "berg", "ida"}
+    assert names_in("Ida Berg left", known.__contains__) == ("ida berg",)
+    assert names_in("Berg and Ida Berg left", known.__contains__) == ("berg", "ida berg")
+
+
 def test_a_name_is_asked_for_a_bounded_number_of_times_for_each_word() -> None:
     asked: list[str] = []
 

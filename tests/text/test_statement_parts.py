@@ -167,7 +167,7 @@ def test_an_item_follows_the_lead_of_its_list_and_a_long_one_is_told_sentence_by
 
 def test_a_block_that_begins_before_the_unit_is_clipped_to_it() -> None:
     text = "The quay is closed."
-    block = Block(BlockKind.PARAGRAPH, 0, 200)
+    block = Block(BlockKind.PARAGRAPH, 90, 200)
     unit = Unit("u", Kind.PASSAGE, "", text, (Span("d", 100, 100 + len(text)),), (block,))
     (one,) = statements_of(unit)
     assert (one.text, one.place, one.part(block)) == (text, ("d", 100, 119), text)
