@@ -3,9 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hoptrail.language.questions.comparisons import find_comparison
-from hoptrail.text.values import country_of, date_order, read_date, read_number, same_value
+from hoptrail.text.lexicon import COUNTRIES
+from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.values import (
+    Date,
+    countries_of,
+    country_of,
+    date_order,
+    read_date,
+    read_number,
+    same_answer,
+    same_value,
+    with_unit,
+)
 
 
 @pytest.mark.parametrize(
@@ -140,3 +154,207 @@ def test_comparisons_decide_by_their_values(
 )
 def test_other_questions_compare_nothing(question: str) -> None:
     assert find_comparison(question) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("May 5th, 2019", (2019, 5, 5)),
+        ("1900, May 3", (1900, 5, 3)),
+        ("3\u00a0May\n1900", (1900, 5, 3)),
+        ("2024-03-05", (2024, 3, 5)),
+        ("2024-03", (2024, 3, 0)),
+        ("12/05/1990", (1990, 0, 0)),
+        ("the 1980s", (1980, 0, 0)),
+        ("c. 1204", (1204, 0, 0)),
+        ("800 AD", (800, 0, 0)),
+        ("5 June 300 BC", (-300, 6, 5)),
+        ("20th century BC", (-1900, 0, 0)),
+        ("between 1914 and 1918", (1914, 0, 0)),
+        ("12,000 people", None),
+        ("1,200", None),
+        ("March 5,1990", (1990, 3, 5)),
+        ("5 March", None),
+        ("the year 12345", None),
+        ("", None),
+        ("\x00😀", None),
+    ],
+)
+def test_years_centuries_and_iso_dates_are_told_from_other_figures(text: str, date: Date | None) -> None:
+    assert read_date(text) == date
+
+
+DATES = st.tuples(st.integers(-50, 2100), st.integers(0, 12), st.integers(0, 31))
+
+
+@given(DATES, DATES)
+def test_the_order_of_dates_turns_with_them_and_unknown_parts_leave_it_open(one: Date, other: Date) -> None:
+    order = date_order(one, other)
+    back = date_order(other, one)
+    assert back == (None if order is None else -order)
+    if 0 not in one and 0 not in other:
+        assert order == (one > other) - (one < other)
+    assert (date_order(one, one) == 0) == (0 not in one)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("3,5 kg", 3.5),
+        ("-3,5", -3.5),
+        ("12,50 EUR", 12.5),
+        ("1,5 million", 1_500_000),
+        ("it is 3,5.", 3.5),
+        ("1,234", 1234),
+        ("1,234,567.89", 1_234_567.89),
+        ("12,00,000", 1_200_000),
+        ("5, or 6", 5),
+        ("$5 or €1,000", 5),
+        ("€1,000", 1000),
+        ("5%", 5),
+        ("(-3)", -3),
+        ("0.5", 0.5),
+        ("1.5.2", 1.5),
+        ("3.2 billion", 3_200_000_000),
+        ("٣", 3),
+        ("number 5 of twenty", 5),
+    ],
+)
+def test_the_first_number_is_read_with_its_sign_and_its_separators(text: str, number: float) -> None:
+    assert read_number(text) == pytest.approx(number)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("Ten Thousand", 10_000),
+        ("thousand and one", 1001),
+        ("twenty one", 21),
+        ("twenty-one hundred", 2100),
+        ("two hundred thousand", 200_000),
+        ("one hundred and one thousand and five", 101_005),
+        ("ten or eleven", 10),
+        ("ninety", 90),
+        ("a couple", None),
+        ("tenor", None),
+        ("", None),
+        ("½ 😀 \x00", None),
+    ],
+)
+def test_numbers_in_words_are_added_and_multiplied(text: str, number: float | None) -> None:
+    assert read_number(text) == number
+
+
+@given(st.integers(-(10**12), 10**12))
+def test_a_whole_number_is_read_in_every_way_of_writing_it(number: int) -> None:
+    for written in (
+        f"{number}",
+        f"{number:,}",
+        f"about {number:,} of them.",
+        f"({number:,})",
+        f"{number}".replace("-", "−"),
+    ):
+        assert read_number(written) == number
+
+
+@given(st.integers(-(10**6), 10**6), st.sampled_from([1, 2]))
+def test_a_comma_before_one_or_two_digits_is_that_of_a_decimal(number: int, places: int) -> None:
+    written = f"{number / 10**places:.{places}f}"
+    assert read_number(written.replace(".", ",")) == read_number(written) == float(written)
+
+
+@pytest.mark.parametrize(
+    ("text", "figure", "shown"),
+    [
+        ("It costs 150 EUR a day", "150", "150 EUR"),
+        ("for £212 only", "212", "£212"),
+        ("it is € 5 each", "5", "€ 5"),
+        ("it is 5€ each", "5", "5€"),
+        ("about 50 % of it", "50", "50 %"),
+        ("about 50% of it", "50", "50%"),
+        ("at 20°C in the sun", "20", "20°C"),
+        ("at -5 °C in the snow", "-5", "-5 °C"),
+        ("it weighs 3,5 kg.", "3,5", "3,5 kg"),
+        ("it weighs 5\u00a0kg", "5", "5 kg"),
+        ("it weighs 5\nkg", "5", "5 kg"),
+        ("it holds 5 GiB", "5", "5 GiB"),
+        ("it runs at 5 Mbit/s", "5", "5 Mbit/s"),
+        ("it uses 4 kWh", "4", "4 kWh"),
+        ("7 days' notice", "7", "7 days"),
+        ("5 minutely", "5", "5"),
+        ("5 km/h", "5", "5"),
+        ("5 Ada", "5", "5"),
+        ("5  kg", "5", "5"),
+        ("2 a", "2", "2"),
+        ("room 5", "5", "5"),
+    ],
+)
+def test_a_number_is_shown_with_the_unit_beside_it(text: str, figure: str, shown: str) -> None:
+    start = text.index(figure)
+    assert with_unit(text, start, start + len(figure)) == shown
+
+
+@given(st.text(max_size=20), st.integers(0, 9999), st.text(max_size=20))
+def test_a_number_with_its_unit_stands_in_the_text(before: str, number: int, after: str) -> None:
+    text = f"{before}{number}{after}"
+    shown = with_unit(text, len(before), len(before) + len(str(number)))
+    assert str(number) in shown
+    assert shown in squeeze(text)
+
+
+@pytest.mark.parametrize("country", COUNTRIES)
+def test_every_country_is_named_by_itself_and_by_its_people(country: str) -> None:
+    assert country_of(country.title()) == country_of(f"it was in {country.upper()}.") == country
+    for people in COUNTRIES[country].split():
+        assert country_of(f"a {people} boat") == country
+
+
+@pytest.mark.parametrize(
+    ("text", "countries"),
+    [
+        ("Germany and France", {"germany", "france"}),
+        ("Brazilian-American", {"brazil", "united states"}),
+        ("Italian\u2013Swiss / Dutch", {"italy", "switzerland", "netherlands"}),
+        ("Germany, and Peru", {"germany", "peru"}),
+        ("U.K.-US", {"united kingdom", "united states"}),
+        ("New\n Zealand", {"new zealand"}),
+        ("TELL US MORE", set()),
+        ("Indiana and Niger", set()),
+        ("", set()),
+    ],
+)
+def test_countries_joined_in_an_answer_are_read_one_by_one(text: str, countries: set[str]) -> None:
+    assert countries_of(text) == countries
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Ida Berg", "Berg", True),
+        ("IDA BERG", "ida berg", True),
+        ("Zu\u0308rich", "Zürich", True),
+        ("14 March 1871", "March 1871", True),
+        ("U.S.", "the United States", True),
+        ("Danish", "Denmark", True),
+        ("12 kg", "12", True),
+        ("the", "The.", True),
+        ("1871", "1872", False),
+        ("Ida Berg", "Ida Holm", False),
+        ("Danish", "Norwegian", False),
+        ("the", "a", False),
+        ("yes", "no", False),
+        ("Berg", "", False),
+    ],
+)
+def test_answers_are_the_same_where_one_says_what_the_other_says(one: str, other: str, *, same: bool) -> None:
+    assert same_answer(one, other) is same_answer(other, one) is same
+
+
+@pytest.mark.parametrize(
+    "text", ["1," * 100_000, "1" * 200_000, "5 " * 100_000, "1st " * 60_000, "a-" * 100_000, " " * 200_000]
+)
+def test_values_are_looked_for_in_linear_time(text: str) -> None:
+    read_date(text)  # each takes minutes where a pattern reads on from every character
+    countries_of(text)
+    same_value(text, "Peru")
+    read_number(text)

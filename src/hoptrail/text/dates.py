@@ -29,7 +29,6 @@ _PATTERNS = tuple(
     )
 )
 
-
 _WITHOUT_YEAR = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (rf"(?<!\w){_ORDINAL}\s+(?:of\s+)?{_MONTH}(?!\w)", rf"(?<!\w){_MONTH}\s+{_ORDINAL}(?!\w)")
@@ -136,10 +135,10 @@ def _iso(parts: dict[str, str | None]) -> str:
     """The ISO date of a match's groups; empty if the calendar has no such day."""
     name = (parts.get("month") or "").lower()
     month = _SHORT.index(name[:3]) + 1 if name else int(parts.get("number") or 0)
-    day = int(parts.get("day") or 0)
+    day = parts.get("day")
     year = parts.get("year")
     try:
-        whole = date(int(year or _LEAP_YEAR), month, day or 1)
+        whole = date(int(year or _LEAP_YEAR), month, int(day or 1))
     except ValueError:
         return ""
     if year is None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from hoptrail.text.lexicon import ARTICLES
 
 SOFT_HYPHEN = "\u00ad"
-_PARENTHESIS = re.compile(r"\s*\([^()]{0,80}\)\s*$")
+_PARENTHESIS = re.compile(r"\([^()]{0,80}\)\s*$")
 
 
 def squeeze(text: str) -> str:
@@ -19,7 +19,7 @@ def squeeze(text: str) -> str:
 
 def composed(text: str) -> str:
     """`text` in NFC without soft hyphens, for comparison."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text).replace(SOFT_HYPHEN, "")
+    return text if text.isascii() else unicodedata.normalize("NFC", text.replace(SOFT_HYPHEN, ""))
 
 
 def folded(name: str) -> str:

@@ -174,11 +174,11 @@ def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterato
     end = min(end, start + _MOST_CHARACTERS)
     for begin, stop in islice(unit_sentences(unit, start, end), MOST_SENTENCES):
         text = unit.text[begin:stop]
-        line = squeeze(text)
+        line = with_boxes_said(squeeze(text))
         if before and len(before) + len(line) < LONGEST and _needs_context(line):
             said = f"{before} {line}"
         else:
-            said = _with_lead(block, text) if block and block.kind is BlockKind.ITEM else with_boxes_said(line)
+            said = _with_lead(block, text) if block and block.kind is BlockKind.ITEM else line
         yield UnitStatement(unit, begin, stop, said, block)
         before = "" if line.endswith("?") else line
 

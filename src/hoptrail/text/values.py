@@ -14,12 +14,13 @@ from hoptrail.text.words import content_stems, words
 
 Date = tuple[int, int, int]  # year, month, day; 0 if unknown. Years before the common era are negative.
 
-_YEAR = re.compile(r"\b(?:(?P<before>\d{1,4})\s?(?=bce?\b)|(?P<year>\d{3,4})s?\b)")
+_YEAR = re.compile(r"\b(?:(?P<before>\d{1,4})\s?(?=bce?\b)|(?P<year>(?<!\d,)\d{3}|\d{4})s?\b)")
 _ISO = re.compile(r"(?<![\d-])(\d{4})-(\d\d)(?:-(\d\d))?(?![\d-])")
 _CENTURY = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)\s+century\b")
 _DAY = re.compile(r"\b(\d{1,2})(?:st|nd|rd|th)?\b")
 _MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS)})\b")
-_DIGITS = re.compile(r"(?:(?<![^\s(])[-−])?\d[\d,]{0,20}(?:\.\d{1,9})?")  # in `1914-18` and `Q-5` there is no minus
+# In `1914-18` and `Q-5` there is no minus, and the comma of `3,5` is a decimal one.
+_DIGITS = re.compile(r"(?:(?<![^\s(])[-−])?(?:\d{1,9}(,)\d{1,2}(?![,.]?\d)|\d[\d,]{0,20}(?:\.\d{1,9})?)")
 _COUNTRY_NAMES = {country: country for country in COUNTRIES} | {
     people: country for people, country in DEMONYMS.items() if people.startswith(country)
 }
@@ -61,7 +62,7 @@ def read_number(text: str) -> float | None:
     if digits is None:
         return _number_in_words(text)
     factor = next((MULTIPLIERS[word.lower] for word in words(text) if word.lower in MULTIPLIERS), 1)
-    return float(digits.group().replace(",", "").replace("−", "-")) * factor
+    return float(digits.group().replace(",", "." if digits[1] else "").replace("−", "-")) * factor
 
 
 def _number_in_words(text: str) -> float | None:
