@@ -131,8 +131,8 @@ WALK = {
 }
 """What one question goes through (`benchmarks/calls.py`)."""
 
-CALLS = 14_950
-"""The most calls for it. A processor that rounds otherwise may need some more than the 14,799 of another one."""
+CALLS = 15_050
+"""The most calls for it. A processor that rounds otherwise may need some more than the 14,900 of another one."""
 
 FLOORS = 10
 """The longest chain of folders and modules at the top of the engine of which each imports the next."""
