@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from hoptrail.errors import UsageError
-from hoptrail.evaluation.answer_scores import mean
+from hoptrail.evaluation.answer_scores import grouped, mean
 from hoptrail.evaluation.reports import JudgedAnswer
 
 BINS = 10  # equal bins from 0 to 1 in the calibration table
@@ -76,16 +76,14 @@ def calibration_table(judged: Sequence[JudgedAnswer]) -> tuple[CalibrationRow, .
     """The bins with answers, in rising confidence. Raises: UsageError: a confidence is not between 0 and 1."""
     if invalid := [answer.confidence for answer in judged if not 0 <= answer.confidence <= 1]:
         raise UsageError(f"calibration needs confidences between 0 and 1, not {invalid[0]}")
-    rows: dict[int, list[JudgedAnswer]] = {}
-    for answer in judged:
-        rows.setdefault(min(int(answer.confidence * BINS), BINS - 1), []).append(answer)
+    bins = grouped((min(int(answer.confidence * BINS), BINS - 1), answer) for answer in judged)
     return tuple(
         CalibrationRow(
-            len(rows[row]),
-            mean([answer.confidence for answer in rows[row]]),
-            mean([float(answer.correct) for answer in rows[row]]),
+            len(answers),
+            mean([answer.confidence for answer in answers]),
+            mean([float(answer.correct) for answer in answers]),
         )
-        for row in sorted(rows)
+        for answers in bins.values()
     )
 
 
