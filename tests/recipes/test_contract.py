@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,19 +36,33 @@ from hoptrail.recipes.answering import CitedHop, check_support, cite
 from hoptrail.recipes.catalogue import needed_structures, open_recipe, presets_of, recipe_settings
 from hoptrail.recipes.registry import recipe_class, recipe_names, settings_key
 from hoptrail.recipes.settings import RecipeSettings
+from hoptrail.recipes.single_pass import SinglePass
 from hoptrail.recipes.trail import ChainSettings, TrailRecipe, TrailSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Hit, Hop, Kind, Span, Unit, Usage, Verdict
 from recipes.chain_world import check_answer
 
-SINGLE_PASS = ["bm25", "dense", "hybrid"]
+SINGLE_PASS = [
+    name
+    for name in recipe_names()
+    if issubclass(made := recipe_class(name), SinglePass)
+    and all(getattr(made, part) is getattr(SinglePass, part) for part in ("search", "packed", "read", "hops", "answer"))
+]
+"""Those that read as their base does, once."""
 QUESTION = "Which river flows through the town where the designer of the Tallow Bridge was born?"
 
 
 PRESETS = [f"{recipe}:{preset}" for recipe in recipe_names() for preset in presets_of(recipe)]
 WEIGHTS = ("late-interaction", ":paper-models", ":bge")
 WITHOUT_WEIGHTS = [name for name in PRESETS if not any(weights in name for weights in WEIGHTS)]
+
+
+def test_the_recipes_of_pyproject_are_installed() -> None:
+    """As they are tested here only then."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+    missing = sorted(project["entry-points"]["hoptrail.recipes"].keys() - set(recipe_names()))
+    assert not missing, f"{missing} are not installed, so no test sees them: run `make test`, which installs them"
 
 
 @pytest.mark.parametrize("name", [*recipe_names(), *WITHOUT_WEIGHTS])
