@@ -346,25 +346,27 @@ def setting_names(settings: Any, path: str = "") -> list[str]:
     return names
 
 
-def check_none(missing: list[str]) -> None:
-    assert not missing, f"{len(missing)} on no page: {', '.join(missing)}"
+def check_none(missing: list[str], page: str) -> None:
+    assert not missing, f"on no page, add them to docs/{page}: {', '.join(missing)}"
 
 
 def test_every_command_is_on_a_page() -> None:
-    check_none([name for name in COMMANDS if not re.search(rf"hoptrail {name}\b|\*\*{name}\*\*|`{name}`", TEXT)])
+    check_none(
+        [name for name in COMMANDS if not re.search(rf"hoptrail {name}\b|\*\*{name}\*\*|`{name}`", TEXT)], "commands.md"
+    )
 
 
 def test_every_option_is_on_a_page() -> None:
     options = {option for options in COMMANDS.values() for option in options} - {"--help"}
-    check_none([option for option in sorted(options) if not said(option)])
+    check_none([option for option in sorted(options) if not said(option)], "commands.md")
 
 
 def test_every_recipe_is_on_a_page() -> None:
-    check_none([name for name in recipe_names() if not said(name)])
+    check_none([name for name in recipe_names() if not said(name)], "recipes.md")
 
 
 def test_every_rule_of_scoring_is_on_a_page() -> None:
-    check_none([rule.value for rule in Rule if not said(rule.value)])
+    check_none([rule.value for rule in Rule if not said(rule.value)], "commands.md")
 
 
 def test_every_exit_code_is_on_a_page() -> None:
@@ -372,11 +374,11 @@ def test_every_exit_code_is_on_a_page() -> None:
 
 
 def test_every_setting_is_on_a_page() -> None:
-    check_none([path for path in setting_names(Settings()) if not shown_as_setting(path)])
+    check_none([path for path in setting_names(Settings()) if not shown_as_setting(path)], "settings.md")
 
 
 def test_every_public_name_is_on_a_page() -> None:
-    check_none([name for name in hoptrail.__all__ if not said(name)])
+    check_none([name for name in hoptrail.__all__ if not said(name)], "python.md")
 
 
 def test_the_coverage_can_fail() -> None:

@@ -108,7 +108,8 @@ def test_a_block_of_a_page_has_the_line_of_its_text(path: Path) -> None:
 def test_there_are_files_of_every_format_and_enough_from_programs() -> None:
     by_programs = {path for path in FILES for pattern in SOURCES if path.match(pattern)}
     read = {form.name for form in FORMS if form.parser and form.name != PICTURE}  # test_ocr draws them
-    assert read == {form_name(path) for path in FILES}
+    missing = read - {form_name(path) for path in FILES}
+    assert not missing, f"{missing}: a file of each, in a folder of tests/documents/blocks"
     assert len(FILES) >= 60
     assert len(by_programs) >= 20
 
@@ -121,4 +122,5 @@ def test_every_expectation_belongs_to_a_file() -> None:
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 def test_every_format_is_documented(form: Form) -> None:
     page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text("utf-8")
-    assert [ending for ending in form.endings if f"`{ending}`" not in page] == []
+    missing = [ending for ending in form.endings if f"`{ending}`" not in page]
+    assert not missing, f"{form.name}: a row in docs/formats.md that has {', '.join(missing)}"
