@@ -21,14 +21,17 @@ import torch
 from hoptrail.models.local import WEIGHTS_SHA256
 from hoptrail.models.networks import TRAINED
 from training.contrast.worlds import FOLDER, learned_names
-from training.head import HEADS, texts_of
+from training.head import texts_of
 from training.manifest import (
+    LICENCE,
     PACKAGE,
+    ROOT,
     WEIGHTS,
     Manifest,
     Source,
     digest_of_file,
     in_eight_bits,
+    own_source,
     shipped_manifest,
     trained_on,
 )
@@ -36,13 +39,11 @@ from training.mixture import MULTI_HOP, READING, SHARES
 from training.question_rows import FOLDER as ASKED
 from training.question_rows import examples as examples_of_tagger
 from training.reader import COOLED
-from training.sources import DATA, read_lines
+from training.sources import DATA, HEADS, read_lines
 from training.statements import HELD_OUT
 from training.supply import read_material
 from training.written import FOLDER as WRITTEN
 
-ROOT = Path(__file__).resolve().parents[1]
-LICENCE, OWN_LICENCE = "CC-BY-SA-4.0", "Apache-2.0"
 _LICENCES = {"hotpotqa_train": "CC BY-SA 4.0", "2wiki_train": "Apache-2.0", "musique_train": "CC BY 4.0"}
 
 
@@ -64,7 +65,7 @@ def sources_of(data: Path) -> Iterator[Source]:
         *HEADS.glob("*.jsonl"),
     ]
     for path in sorted(own):
-        yield Source(path=str(path.relative_to(ROOT)), sha256=digest_of_file(path), licences=(OWN_LICENCE,))
+        yield own_source(path)
 
 
 def learned_texts(data: Path, seed: int) -> Iterator[str]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,12 +26,11 @@ from hoptrail.models.reader import WHOLE_HEADS
 from training.batches import encode, step_of
 from training.descent import descend
 from training.examples import Example, is_kept_for_validation
-from training.manifest import PACKAGE, WEIGHTS, enter, in_eight_bits
+from training.manifest import PACKAGE, WEIGHTS, enter, in_eight_bits, own_source
 from training.model import Reader, Sequences, judging
 from training.sizes import COLUMNS, MINILM
-from training.sources import read_lines
+from training.sources import HEADS, head_rows
 
-HEADS = Path(__file__).parent / "heads"
 _LONGEST, _TOGETHER = 112, 32  # word pieces of a text, rows of a step
 
 
@@ -60,14 +58,15 @@ def main() -> None:
     arguments.add_argument("--rate", type=float, default=1e-2)
     arguments.add_argument("--seed", type=int, default=1)
     options = arguments.parse_args()
-    rows = list(read_lines(HEADS / f"{options.name}.jsonl"))
+    source, columns = HEADS / f"{options.name}.jsonl", COLUMNS.get(options.name, 1)
+    rows = head_rows(source, columns)
     shipped = read_reader_weights(PACKAGE)
     reader = Reader(MINILM, {**read_weights(packaged_folder() / ENCODER_WEIGHTS), **shipped}).eval()
     states, labels = states_of(rows, reader), torch.tensor([row["label"] for row in rows])
     kept = [at for at, row in enumerate(rows) if is_kept_for_validation(row["text"])]
     learned = [at for at in range(len(rows)) if at not in set(kept)]
     torch.manual_seed(options.seed)
-    head = nn.Linear(MINILM.width, COLUMNS.get(options.name, 1))
+    head = nn.Linear(MINILM.width, columns)
 
     def steps(rng: random.Random) -> Iterator[list[int]]:
         order = rng.sample(learned, len(learned))
@@ -86,7 +85,7 @@ def main() -> None:
         stored = dict(file)
     stored |= in_eight_bits({f"{options.name}.{part}": one.detach().numpy() for part, one in head.named_parameters()})
     np.savez(PACKAGE / WEIGHTS, allow_pickle=False, **stored)
-    enter("weights", WEIGHTS, texts_of(rows))
+    enter("weights", WEIGHTS, texts_of(rows), own_source(source))
 
 
 if __name__ == "__main__":

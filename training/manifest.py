@@ -18,7 +18,9 @@ from pydantic import BaseModel, ConfigDict
 from hoptrail.models.networks import TRAINED, Trained, fingerprint, read_trained
 
 MANIFEST, WEIGHTS = "manifest.json", "weights.npz"
-PACKAGE = Path(__file__).resolve().parents[1] / "packages" / "hoptrail-reader" / "src" / "hoptrail_reader"
+LICENCE, OWN_LICENCE = "CC-BY-SA-4.0", "Apache-2.0"
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "packages" / "hoptrail-reader" / "src" / "hoptrail_reader"
 """The package that ships the weights."""
 
 
@@ -86,6 +88,11 @@ def in_eight_bits(tensors: Mapping[str, NDArray[np.float32]]) -> dict[str, NDArr
     return stored
 
 
+def own_source(path: Path) -> Source:
+    """A training file of this repository."""
+    return Source(path=path.relative_to(ROOT).as_posix(), sha256=digest_of_file(path), licences=(OWN_LICENCE,))
+
+
 def shipped_manifest() -> Manifest:
     return Manifest.model_validate_json((PACKAGE / MANIFEST).read_text("utf-8"))
 
@@ -95,12 +102,13 @@ def trained_on(texts: Iterable[str]) -> Trained:
     return Trained(np.array(sorted({fingerprint(text) for text in texts}), np.uint64))
 
 
-def enter(part: str, file_name: str, learned: Iterable[str], **counts: int) -> None:
-    """Enter the shipped weights of a part (`tagger`, `writer`) in the manifest, with `counts`, and the texts that it learned from
-    in the fingerprints.
+def enter(part: str, file_name: str, learned: Iterable[str], *sources: Source, **counts: int) -> None:
+    """Enter the shipped weights of a part (`weights`, `tagger`, `writer`) in the manifest, with `counts` and the files of these
+    paths as they are now, and the texts that it learned from in the fingerprints.
     """
     known = read_trained(PACKAGE / TRAINED).fingerprints
     Trained(np.union1d(known, trained_on(learned).fingerprints)).write(PACKAGE / TRAINED)
     digests = {f"{part}_sha256": PACKAGE / file_name, "trained_sha256": PACKAGE / TRAINED}
-    update = {name: digest_of_file(path) for name, path in digests.items()} | counts
-    shipped_manifest().model_copy(update=update).write(PACKAGE)
+    manifest, update = shipped_manifest(), {name: digest_of_file(path) for name, path in digests.items()}
+    files = {one.path: one for one in (*manifest.sources, *sources)}
+    manifest.model_copy(update={**update, **counts, "sources": tuple(files.values())}).write(PACKAGE)

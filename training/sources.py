@@ -21,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from hoptrail.errors import DataError
 from hoptrail.evaluation import lines
 from hoptrail.evaluation.datasets import CORPUS_FILES, QUESTION_FILES, first_file
 from hoptrail.models.networks import fingerprint
@@ -28,6 +29,9 @@ from training.examples import VERDICTS, Example, Verdict, answered_at, under_tit
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 """The folder of the data sets, beside the repository."""
+
+HEADS = Path(__file__).parent / "heads"
+"""The folder of the rows that heads are trained on by themselves."""
 
 _ONE_SENTENCE = ("qamr", "qasrl")
 _WHOLE = 1200  # characters of passages read together
@@ -62,6 +66,17 @@ def corpus_of(folder: Path) -> Iterator[Any]:
 def read_lines(path: Path) -> Iterator[Any]:
     """The objects of a JSONL file, compressed or not."""
     return (line.content for line in lines.read_lines(path))
+
+
+def head_rows(path: Path, columns: int) -> list[Mapping[str, Any]]:
+    """The rows for a head with so many columns. Raises: DataError: a label is not one that it can say."""
+    rows, labels = list(read_lines(path)), range(max(columns, 2))
+    for number, row in enumerate(rows, 1):
+        if row["label"] not in labels:
+            raise DataError(
+                f"{path}, row {number}: the label is 0 to {labels[-1]} (COLUMNS of training/sizes.py), not {row['label']}"
+            )
+    return rows
 
 
 def spans(folder: Path) -> Iterator[tuple[str, Example]]:

@@ -97,7 +97,7 @@ def test_weights_that_are_missing_or_unusable_are_named(tmp_path: Path, monkeypa
     with pytest.raises(ModelUnavailable, match=r"weights\.npz cannot be read"):
         Reader(tmp_path)
     np.savez(tmp_path / "weights.npz", allow_pickle=False, other=np.zeros(2, np.float16))
-    with pytest.raises(ModelUnavailable, match="do not fit the encoder"):
+    with pytest.raises(ModelUnavailable, match="the weights of 'reader' do not fit: install hoptrail again"):
         Reader(tmp_path)
     monkeypatch.setattr(networks_module, "installed_folder", lambda _: None)
     with pytest.raises(ModelUnavailable, match=r"`pip install \.` in its repository"):

@@ -7,7 +7,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from training.manifest import MANIFEST, WEIGHTS, Manifest
+from training.manifest import MANIFEST, WEIGHTS, Manifest, own_source
+from training.sources import HEADS
 
 from hoptrail.models.follow_up_writer import WRITER
 from hoptrail.models.local import WEIGHTS_SHA256
@@ -40,6 +41,13 @@ def test_what_was_learned_from_is_named_with_its_licence(manifest: Manifest) -> 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert manifest.licence in project["license"].split(" AND ")
     assert "packages/hoptrail-reader/LICENSE" in project["license-files"]
+
+
+def test_heads_have_learned_their_rows_as_they_are(manifest: Manifest) -> None:
+    learned = {source.path: source.sha256 for source in manifest.sources}
+    for path in HEADS.glob("*.jsonl"):
+        is_current = learned.get(own_source(path).path) == own_source(path).sha256
+        assert is_current, f"train {path.stem} again: CONTRIBUTING.md, A head of the reader"
 
 
 def test_what_was_seen_is_known_by_fingerprints() -> None:

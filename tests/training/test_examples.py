@@ -17,7 +17,7 @@ from training.made import Distractors, Fact, facts, stated
 from training.manifest import trained_on
 from training.manuals import manual
 from training.mixture import ROUND, SHARES, Pools
-from training.sources import MultiHop
+from training.sources import MultiHop, head_rows
 from training.statements import Choice
 
 from hoptrail.errors import DataError
@@ -34,6 +34,18 @@ def example(question: str = "Who keeps the harbour?", answer: str = "Ida Berg", 
 
 def write_lines(path: Path, lines: list[dict[str, Any]]) -> None:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+
+@pytest.mark.parametrize(("columns", "wrong"), [(1, 2), (1, -1), (3, 3)])
+def test_a_label_that_a_head_cannot_say_is_named(tmp_path: Path, columns: int, wrong: int) -> None:
+    rows = [{"question": "", "text": BERG, "label": label} for label in range(max(columns, 2))]
+    write_lines(tmp_path / "kept.jsonl", rows)
+    assert head_rows(tmp_path / "kept.jsonl", columns) == rows
+    write_lines(tmp_path / "kept.jsonl", [*rows, rows[0] | {"label": wrong}])
+    with pytest.raises(
+        DataError, match=f"row {len(rows) + 1}: the label is 0 to {max(columns, 2) - 1} .*, not {wrong}"
+    ):
+        head_rows(tmp_path / "kept.jsonl", columns)
 
 
 @pytest.fixture

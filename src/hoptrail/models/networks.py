@@ -51,7 +51,7 @@ class TrainedNetwork:
         try:
             self._session = Session(f"{graph}-{kind}", 1, (encoder / WEIGHTS).resolve().parent, given)
         except ValueError as error:
-            raise ModelUnavailable(f"the reader's weights do not fit the encoder: {error}") from error
+            raise ModelUnavailable(f"the weights of {graph!r} do not fit: install hoptrail again ({error})") from error
 
     def encode(self, *texts: str) -> list[Encoding]:
         """The word pieces of texts, without marks."""
