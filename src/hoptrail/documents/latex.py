@@ -59,9 +59,11 @@ _COMMAND = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\[\]\n]*\])?[ ]?")
 _ACCENT = re.compile(r"\\(?:([`'^\"~=.])\s*|([cvuHk])(?![A-Za-z])\s*)(?:\{\\?([A-Za-z])\}|\\?([A-Za-z]))")
 _ACCENTS = str.maketrans("`'^\"~=.cvuHk", "\u0300\u0301\u0302\u0308\u0303\u0304\u0307\u0327\u030c\u0306\u030b\u0328")
 _WORDS = {"ss": "ß", "ae": "æ", "oe": "œ", "aa": "å", "o": "ø", "l": "ł", "pm": "±", "times": "×"}
-_WORDS |= dict.fromkeys(("dots", "ldots"), "…")
-_WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}})?[ ]?")
+_WORDS |= dict.fromkeys(("dots", "ldots"), "…") | dict.fromkeys(("newline", "par", "quad", "qquad"), " ")
+_WORDS |= {"LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX"}
+_WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}}|[ ])?")
 _MATH = re.compile(r"(?<!\\)(\$\$?)([^$]*)\1|\\[(\[]((?:[^\\]|\\\\|\\[^(\[)\]\\])*)\\[)\]]", re.DOTALL)
+_LINE_END = re.compile(r"\\\\\*?(?:\[[^\[\]\n]{0,40}\])?")
 _VERBATIM = re.compile(r"\\verb\*?([^\sA-Za-z*])(.*?)\1")
 _POWER = re.compile(r"([\^_])\{(\w+)\}")
 _DEEPEST = 8  # commands within commands
@@ -269,7 +271,7 @@ def _accented(found: re.Match[str]) -> str:
 
 
 def _prose(text: str) -> str:
-    text = _VERBATIM.sub(r"\2", text)
+    text = _LINE_END.sub(" ", _VERBATIM.sub(r"\2", text))  # or the word after it would be taken for a command
     text = _ACCENT.sub(_accented, text)
     text = _UNSEEN.sub("", _FIRST_UNSEEN.sub(r"\\text", _WORD.sub(lambda word: _WORDS[word[1]], text)))
     for _ in range(_DEEPEST):
