@@ -115,7 +115,8 @@ def test_what_is_hidden_or_struck_out_is_told(text: str, notes: list[str]) -> No
         (rb"{\rtf1 a}}}}} b\par", "a b"),
         (b"\xef\xbb\xbf\r\n{\\rtf1 marked}", "marked"),
         (b"{\\rtf1 a\\\nb", "a|b"),
-        (rb"{\rtf1 it ends with \intbl a row\cell", ""),
+        (rb"{\rtf1 it ends with \intbl a row\cell", "it ends with a row"),
+        (rb"{\rtf1 \intbl a\cell b\cell\row \intbl c\cell d\cell \intbl e", "a ¦ b|a=c ¦ b=d|e"),
         (rb"{\rtf", ""),
     ],
 )

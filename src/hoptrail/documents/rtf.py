@@ -110,6 +110,8 @@ class _Reader(OfficeReader):
                 yield from self._word(token["word"].decode(), number, starred)
             starred = token["sign"] == b"*"
         self._flush()
+        if self._cells:  # the file ends within a row
+            self._rows.append(GridRow(self.place("paragraph"), self._cells))
         yield from (*self._end(), *self._table(), *self.apart())
 
     def _group(self, brace: bytes) -> None:
