@@ -63,6 +63,14 @@ def test_a_message_has_its_sender_and_all_its_lines(lines: Sequence[str], shown:
     assert messages("chat", text)[:-1] == shown
 
 
+def test_what_stands_before_the_first_message_is_read() -> None:
+    text = "the end of a message\nthat was cut\n\n14/03/2024, 09:30 - Ada: a"
+    assert messages("chat", text) == [
+        "line 1: the end of a message\\nthat was cut",
+        "line 4: Ada, 14 March 2024, 09:30: a",
+    ]
+
+
 def test_a_day_that_does_not_exist_leaves_the_message_below_the_day_before() -> None:
     text = "[14/03/2024, 09:30] Ada: a\n[31/02/2024, 09:31] Bo: b\n[15/03/2024, 09:32] Ada: c"
     assert lines_of("chat", text)[:3] == [

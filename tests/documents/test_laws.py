@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from itertools import pairwise
 
 import pytest
@@ -103,5 +105,46 @@ def test_any_file_is_refused_or_gives_blocks_that_keep_their_promises(form: str)
         if (found := parsed(form, text)) is not None:
             check(found)
             assert parsed(form, text) == found
+
+    holds()
+
+
+LEAVES_OUT = {
+    "text": "well-\nknown",
+    "markdown": "---",
+    "html": "<!--¦<b¦</table>",
+    "rst": "",
+    "org": "#+title: ¦:PROPERTIES:¦:END:",
+    "man": ".de x¦..¦.TS",
+    "rtf": "\\v ¦\\'e9",
+    "latex": "%",
+    "code": "",
+    "csv": "sep=;",
+    "chat": "",
+}
+"""By format, the fragments that hide or change what follows them. The words of the other formats stand only where they may."""
+WHOLE_LINES = {"markdown", "rst", "org", "man"}
+"""Formats in which a word that joins a fragment may become part of a name or a comment."""
+
+
+def numbered(parts: Iterable[tuple[str, str]]) -> str:
+    """The fragments and what stands between them, with a word of its own in place of each mark."""
+    words = iter(range(1000))
+    return "".join((f"word{next(words)}" if fragment == "§" else fragment) + gap for fragment, gap in parts)
+
+
+@pytest.mark.parametrize("form", LEAVES_OUT)
+def test_no_word_of_a_file_is_lost(form: str) -> None:
+    kept = [one for one in FRAGMENTS[form].split("¦") if one not in LEAVES_OUT[form].split("¦")]
+    gaps = ("\n", "\n\n") if form in WHOLE_LINES else ("", "\n", "\n\n", " ")
+    parts = st.lists(st.tuples(st.sampled_from((*kept, *["§"] * len(kept))), st.sampled_from(gaps)), max_size=20)
+
+    @settings(max_examples=60)
+    @given(parts.map(numbered))
+    def holds(body: str) -> None:
+        text = FIRST.get(form, "") + body
+        if (found := parsed(form, text)) is not None:
+            shown = " ".join((found.text, *(cell.header for block in found.blocks for cell in block.cells)))
+            assert set(re.findall(r"word\d+", text)) <= set(re.findall(r"word\d+", shown))
 
     holds()
