@@ -75,6 +75,8 @@ def _pieces(tree: LexborHTMLParser, notes: dict[str, None]) -> list[Piece]:
 
 def _title(tree: LexborHTMLParser) -> str:
     """The title; if it is a heading followed by a separator and the name of a site, that heading."""
+    for line_break in tree.css("h1 br"):
+        line_break.replace_with(" ")
     headings = [squeeze(_text_of(heading)) for heading in tree.css("h1")]
     element = tree.css_first("head > title")
     title = squeeze(element.text()) if element else ""
@@ -337,7 +339,7 @@ _STRUCK = ("s", "del", "strike")
 _HEADINGS = word_set("h1 h2 h3 h4 h5 h6 summary")
 _BLOCKS = _HEADINGS | word_set(
     "address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure footer form "
-    "header hr li main menu ol p pre section table tbody td tfoot th thead tr ul"
+    "header hr legend li main menu ol p pre section table tbody td tfoot th thead tr ul"
 )
 """Elements that begin and end a block."""
 
