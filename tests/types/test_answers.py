@@ -33,7 +33,14 @@ from hoptrail.types.answer import evidence_json, hit_json, hop_json
 
 UNIT = Unit("p1", Kind.PASSAGE, "Birds", "Gulls nest here.", (Span("d1", 0, 16),))
 HIT = Hit(UNIT, 0.5, "bm25")
-CITED = {"document": "d1", "title": "Birds", "start": 0, "end": 16, "text": "Gulls nest here.", "unit": "p1"}
+CITED: dict[str, Any] = {
+    "document": "d1",
+    "title": "Birds",
+    "start": 0,
+    "end": 16,
+    "text": "Gulls nest here.",
+    "unit": "p1",
+}
 
 
 def evidence(said: str, hop: int = 0, **more: Any) -> Evidence:
