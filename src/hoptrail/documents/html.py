@@ -58,12 +58,12 @@ def html_pieces(markup: str, *, lines: bool = False, notes: dict[str, None] | No
     return _pieces(html_tree(markup, lines=lines), {} if notes is None else notes)
 
 
-def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
+def html_tree(markup: str, *, lines: bool = False, first_line: int = 1) -> LexborHTMLParser:
     """Parse a page, or XML as one, into a tree. `lines` marks the lines in its texts, see `html_markup`."""
     if "<?xml" in markup[:100] or "xmlns=" in markup[:1000]:
         markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", markup)  # in XML any element may be empty: `<a id="top"/>`
     try:
-        return LexborHTMLParser(marked(markup, lines=lines))
+        return LexborHTMLParser(marked(markup, lines=lines, first_line=first_line))
     except SelectolaxError as error:
         raise Unreadable(f"is not HTML that can be parsed ({error})") from error
 

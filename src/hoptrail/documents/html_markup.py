@@ -43,11 +43,13 @@ def unmarked(markup: str) -> str:
     return markup.replace(_OPENS, "\N{REPLACEMENT CHARACTER}")
 
 
-def marked(markup: str, *, lines: bool = True) -> str:
-    """The markup, if `lines` with its lines marked. Raises: Unreadable: too many attributes, or elements nested too deep."""
+def marked(markup: str, *, lines: bool = True, first_line: int = 1) -> str:
+    """The markup, if `lines` with its lines marked, of which it begins with `first_line`. Raises: Unreadable: too many attributes,
+    or elements nested too deep.
+    """
     markup, shape = unmarked(markup) if lines else markup, _Shape()
     parts: list[str] = []
-    line, counted, end = 1, 0, 0
+    line, counted, end = first_line, 0, 0
     for tag in (*_TAGS.finditer(markup), None):
         start, after = tag.span() if tag else (len(markup), len(markup))
         if tag:
