@@ -44,9 +44,7 @@ def unmarked(markup: str) -> str:
 
 
 def marked(markup: str, *, lines: bool = True, first_line: int = 1) -> str:
-    """The markup, if `lines` with its lines marked, of which it begins with `first_line`. Raises: Unreadable: too many
-    attributes, or elements nested too deep.
-    """
+    """The markup, if `lines` with its lines marked, from `first_line` on. Raises: Unreadable: it takes too long to parse."""
     markup, shape = unmarked(markup) if lines else markup, _Shape()
     parts: list[str] = []
     line, counted, end = first_line, 0, 0

@@ -59,8 +59,8 @@ _COMMAND = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\[\]\n]*\])?[ ]?")
 _ACCENT = re.compile(r"\\(?:([`'^\"~=.])\s*|([cvuHk])(?![A-Za-z])\s*)(?:\{\\?([A-Za-z])\}|\\?([A-Za-z]))")
 _ACCENTS = str.maketrans("`'^\"~=.cvuHk", "\u0300\u0301\u0302\u0308\u0303\u0304\u0307\u0327\u030c\u0306\u030b\u0328")
 _WORDS = {"ss": "ß", "ae": "æ", "oe": "œ", "aa": "å", "o": "ø", "l": "ł", "pm": "±", "times": "×"}
-_WORDS |= dict.fromkeys(("dots", "ldots"), "…") | dict.fromkeys(("newline", "par", "quad", "qquad"), " ")
-_WORDS |= {"LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX"}
+_WORDS |= {"dots": "…", "ldots": "…", "LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX"}
+_WORDS |= dict.fromkeys(("newline", "par", "quad", "qquad"), " ")
 _WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}}|[ ])?")
 _MATH = re.compile(r"(?<!\\)(\$\$?)([^$]*)\1|\\[(\[]((?:[^\\]|\\\\|\\[^(\[)\]\\])*)\\[)\]]", re.DOTALL)
 _LINE_END = re.compile(r"\\\\\*?(?:\[[^\[\]\n]{0,40}\])?")
@@ -76,9 +76,7 @@ _RULE = re.compile(
 )
 _ESCAPES = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " ", "\\ ": " ", "\\,": " "}
 _ESCAPES |= dict.fromkeys(("{", "}", "\\/", "\\-"), "")
-_ESCAPED = re.compile(
-    "|".join(map(re.escape, sorted(_ESCAPES, key=len, reverse=True))) + r"|\\([&%$#_{}])|\\\\(?:\[[^\]]*\])?"
-)
+_ESCAPED = re.compile("|".join(map(re.escape, sorted(_ESCAPES, key=len, reverse=True))) + r"|\\([&%$#_{}])")
 
 
 def parse_latex(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -276,4 +274,4 @@ def _prose(text: str) -> str:
     text = _UNSEEN.sub("", _FIRST_UNSEEN.sub(r"\\text", _WORD.sub(lambda word: _WORDS[word[1]], text)))
     for _ in range(_DEEPEST):
         text = _SHOWN.sub(r"\1", text)
-    return _ESCAPED.sub(lambda escape: escape[1] or _ESCAPES.get(escape[0], " "), _COMMAND.sub("", text))
+    return _ESCAPED.sub(lambda escape: escape[1] or _ESCAPES[escape[0]], _COMMAND.sub("", text))
