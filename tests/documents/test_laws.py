@@ -67,10 +67,10 @@ def texts_of(form: str) -> st.SearchStrategy[str]:
     return st.tuples(st.sampled_from((FIRST.get(form, ""),) * 3 + ("",)), body).map("".join)
 
 
-def parsed(form: str, text: str) -> Parsed | None:
+def parsed(form: str, content: str | bytes) -> Parsed | None:
     """The parsed file; None if it is refused. Any other error is a defect."""
     try:
-        return parser_of(form)(text.encode(), DEFAULT_LIMITS)
+        return parser_of(form)(content if isinstance(content, bytes) else content.encode(), DEFAULT_LIMITS)
     except Unreadable:
         return None
 
