@@ -40,6 +40,12 @@ def parse(path: Path) -> Parsed:
     return parser_of(form_at(path).name)(path.read_bytes(), DEFAULT_LIMITS)
 
 
+def lines_of(form: str, content: str | bytes) -> list[str]:
+    """The lines of a file of this form and content. What they show stands at the offsets of its block or cell."""
+    data = content if isinstance(content, bytes) else content.encode()
+    return block_lines(parser_of(form)(data, DEFAULT_LIMITS)).splitlines()
+
+
 def block_lines(parsed: Parsed) -> str:
     """The lines of a parsed file, each with its line end."""
     return "".join(f"{line}\n" for line in _lines(parsed))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from documents.block_lines import lines_of
 from documents.file_makers import with_member, word_body, word_file
 from documents.test_sheet_rows import rows_of
 from hoptrail.documents.child import Parsing
@@ -102,6 +103,50 @@ def test_text_in_wrapper_elements_is_read(tmp_path: Path, wrapped: str) -> None:
     assert (
         parse_docx(word_body(tmp_path / "a.docx", body).read_bytes(), DEFAULT_LIMITS).text == "before\n\nkept\n\nafter"
     )
+
+
+def styled(style: str, *runs: str) -> str:
+    return paragraph(f'<w:pPr><w:pStyle w:val="{style}"/></w:pPr>', *runs)
+
+
+PAGE, COLUMN, LINE = (f'<w:r><w:br w:type="{kind}"/></w:r>' for kind in ("page", "column", "textWrapping"))
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        (paragraph(run("It sails."), PAGE, run("Two ports")), ["paragraph |  | paragraph 1 | It sails.\\nTwo ports"]),
+        (paragraph(run("a"), COLUMN, run("b"), LINE, run("c")), ["paragraph |  | paragraph 1 | a\\nb\\nc"]),
+        (paragraph(PAGE) + paragraph(PAGE, run("x"), PAGE), ["paragraph |  | paragraph 1 | x"]),
+        (table(row(cell(paragraph(run("a"), PAGE, run("b"))), cell())), ["row |  | table 1, row 1 | a b"]),
+        (
+            styled("Heading1", run("A"), PAGE)
+            + styled("Heading4", run("D"))
+            + styled("Heading2", run("B"))
+            + paragraph(run("x")),
+            [
+                "heading 1 |  | paragraph 1 | A",
+                "heading 4 | A | paragraph 2 | D",
+                "heading 2 | A | paragraph 3 | B",
+                "paragraph | A > B | paragraph 4 | x",
+            ],
+        ),
+        (
+            styled("ListBullet", run("rope")) + styled("ListBullet2", run("thin")) + styled("ListNumber", run("first")),
+            [
+                "item 1 |  | paragraph 1 | rope",
+                "item 2 |  | paragraph 2 | thin <- rope",
+                "item 1 ordered |  | paragraph 3 | first",
+            ],
+        ),
+        (paragraph("<w:pPr><w:bidi/></w:pPr>", run("שלום "), run("עולם")), ["paragraph |  | paragraph 1 | שלום עולם"]),
+        (styled("Heading1") + table(row(cell(), cell())) + paragraph(run("x")), ["paragraph |  | paragraph 1 | x"]),
+        (paragraph(run("word " * 2000)), [f"paragraph |  | paragraph 1 | {('word ' * 2000).strip()}"]),
+    ],
+    ids=["page", "column", "only pages", "page in a cell", "levels", "lists", "from right to left", "nothing", "long"],
+)
+def test_odd_paragraphs_are_read_as_they_are_seen(tmp_path: Path, body: str, lines: list[str]) -> None:
+    assert lines_of("docx", word_body(tmp_path / "a.docx", body).read_bytes()) == lines
 
 
 def test_a_title_may_stand_in_a_content_control(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from documents.block_lines import lines_of
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.epub import parse_epub
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
@@ -70,6 +71,55 @@ def test_a_part_without_a_heading_has_the_name_in_the_contents(listing: str) -> 
     assert document.blocks[-1].path == ("The end",)
 
 
+@pytest.mark.parametrize(
+    ("page", "lines"),
+    [
+        (
+            "<h3>Deep</h3><p>x<sup><a href='#n'>1</a></sup></p><h1>Top</h1><aside id='n'><p>1 Note</p></aside>",
+            [
+                "heading 3 |  | part 1, line 1 | Deep",
+                "paragraph | Deep | part 1, line 1 | x[1]",
+                "heading 1 |  | part 1, line 1 | Top",
+                "paragraph | Top | part 1, line 1 | 1 Note",
+            ],
+        ),
+        (
+            "\n<table><tr><th>a</th><th>b</th></tr>\n<tr><td>1</td><td>2</td></tr></table><ol><li>i</li></ol>",
+            [
+                "row header |  | part 1, line 2 | a ¦ b",
+                "row |  | part 1, line 3 | a=1 ¦ b=2",
+                "item 1 ordered |  | part 1, line 3 | i",
+            ],
+        ),
+        (
+            "<p dir='rtl'>שלום</p><p>broken & <b>cut",
+            ["paragraph |  | part 1, line 1 | שלום", "paragraph |  | part 1, line 1 | broken & cut"],
+        ),
+        ("", []),
+    ],
+    ids=["levels and notes", "table and list", "from right to left, broken", "empty"],
+)
+def test_pages_give_blocks_with_part_and_line(page: str, lines: list[str]) -> None:
+    archive = book(BOOK | {"c.xhtml": PAGE.format(page)})
+    shown = [line for line in lines_of("epub", archive) if not line.startswith(("title", "date"))]
+    assert shown[: len(lines)] == lines
+    assert len(shown) == len(lines) + 1, "the last part has a paragraph"
+
+
+@pytest.mark.parametrize(
+    ("spine", "places"),
+    [
+        ("ab", ["part 1, line 1", "part 2, line 1", "part 2, line 1"]),
+        ("pbx", ["part 1, line 1", "part 1, line 1"]),
+        ("a" * 3, ["part 1, line 1", "part 2, line 1", "part 3, line 1"]),
+    ],
+)
+def test_only_pages_of_the_spine_are_parts_as_often_as_they_are_in_it(spine: str, places: list[str]) -> None:
+    listed = "".join(f'<itemref idref="{name}" linear="no"/>' for name in spine)
+    package = f"{PACKAGE.partition('<spine>')[0].format(metadata='')}<spine>{listed}</spine></package>"
+    assert [block.place for block in parse_members(BOOK | {"book/content.opf": package}).blocks] == places
+
+
 def test_a_missing_part_is_noted() -> None:
     document = parse_members({name: text for name, text in BOOK.items() if name != "c.xhtml"})
     assert document.text == "Last é."
@@ -93,6 +143,8 @@ def test_entities_of_a_document_type_are_not_expanded() -> None:
         ("META-INF/container.xml", None, "META-INF/container.xml is missing"),
         ("META-INF/container.xml", "<container/>", "its container names no package"),
         ("book/content.opf", None, "book/content.opf is missing"),
+        ("book/content.opf", "<package><metadata/><manifest><item id='a' href=", "its package names no parts"),
+        ("book/content.opf", PACKAGE.replace("idref", "href"), "its package names no parts"),
         (
             "META-INF/encryption.xml",
             '<encryption><EncryptedData><CipherReference URI="book/a%20b.xhtml"/></EncryptedData></encryption>',

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from documents.block_lines import lines_of
 from hoptrail.documents import html_markup
 from hoptrail.documents.child import Parsing, TookTooLong
 from hoptrail.documents.html import parse_html
@@ -121,6 +122,8 @@ def test_hidden_elements_are_left_out_of_preformatted_text() -> None:
         ("<title>Ada | Work – The Site</title><h1>The Site</h1><h1>Ada | Work</h1>", "Ada | Work"),
         ("<title>Foss-on-Sea: a guide</title><h1>Foss</h1>", "Foss-on-Sea: a guide"),
         ("<title> - Wikipedia</title><h1></h1>", "- Wikipedia"),
+        ("<h1>Tides<br>of Foss</h1>", "Tides of Foss"),
+        ("<title>Tides of Foss - Wiki</title><h1>Tides<br/><i>of</i> Foss</h1>", "Tides of Foss"),
         ("<svg><title>Icon</title></svg><p>x", ""),
         ("<p>none", ""),
     ],
@@ -150,6 +153,94 @@ def test_a_page_that_takes_too_long_is_stopped() -> None:
         with pytest.raises(TookTooLong, match="took longer than 1 seconds"):
             parsing.parse("html", b"<select>" + b"<option>x" * 200_000)
         assert parsing.parse("html", b"<p>the next one").text == "the next one"
+
+
+@pytest.mark.parametrize(
+    ("page", "lines"),
+    [
+        (
+            "<h1>A</h1>\n<h4>D</h4><p>x\n<h2>B</h2>y",
+            [
+                "heading 1 |  | line 1 | A",
+                "heading 4 | A | line 2 | D",
+                "paragraph | A > D | line 2 | x",
+                "heading 2 | A | line 3 | B",
+                "paragraph | A > B | line 3 | y",
+            ],
+        ),
+        (
+            "<p>a<div>b<ul><li>x\n<ul><li>y</ul><li>z</ul>c\n<ol start=5><li>n</ol>",
+            [
+                "paragraph |  | line 1 | a",
+                "paragraph |  | line 1 | b",
+                "item 1 |  | line 1 | x",
+                "item 2 |  | line 2 | y <- x",
+                "item 1 |  | line 2 | z",
+                "paragraph |  | line 2 | c",
+                "item 1 ordered |  | line 3 | n",
+            ],
+        ),
+        (
+            (
+                "<table><caption>Fares</caption><thead><tr><th rowspan=2>Line<th colspan=2>Fare<tr><th>In<th>Out</thead>\n"
+                "<tr><td rowspan=2>Coast<td>1<td>2\n<tr><td>3<td></table>"
+            ),
+            [
+                "paragraph |  | line 1 | Fares",
+                "row header |  | line 1 | Line ¦ Fare",
+                "row header |  | line 1 | Line ¦ In ¦ Out",
+                "row |  | line 2 | Line=Coast ¦ Fare In=1 ¦ Fare Out=2",
+                "row |  | line 3 | Line=Coast ¦ Fare In=3 ¦ Fare Out=",
+            ],
+        ),
+        (
+            "<table><tr><td>one\n<table><tr><td>in<td>ner</table></table>",
+            ["paragraph |  | line 1 | one", "row |  | line 2 | in ¦ ner"],
+        ),
+        (
+            "<dl><dt>A<dt>B<dd>both<div><dt>C\n<dd>see</div><dd>too</dl>",
+            ["item 1 |  | line 1 | A, B: both", "item 1 |  | line 1 | C: see", "item 1 |  | line 2 | too"],
+        ),
+        (
+            "<blockquote>q<pre>\na\n  b</pre></blockquote><pre><code>c</code></pre>",
+            ["quote |  | line 1 | q", "code |  | line 2 | a\\n  b", "code |  | line 3 | c"],
+        ),
+        (
+            "<form><fieldset><legend>Keeper</legend>Ada</fieldset>",
+            ["paragraph |  | line 1 | Keeper", "paragraph |  | line 1 | Ada"],
+        ),
+        (
+            "<td>cell<li>item<dd>said</p>\n</ul><p>cut <b>in",
+            [
+                "paragraph |  | line 1 | cell",
+                "paragraph |  | line 1 | item",
+                "paragraph |  | line 1 | said",
+                "paragraph |  | line 2 | cut in",
+            ],
+        ),
+        (
+            "<h2>שלום</h2>\n<p dir=rtl>מים <b>חיים</b>",
+            ["heading 2 |  | line 1 | שלום", "paragraph | שלום | line 2 | מים חיים"],
+        ),
+        ("<p>1 < 2 && 3 > 2 &bogus; &copy &#8364;", ["paragraph |  | line 1 | 1 < 2 && 3 > 2 &bogus; © €"]),
+        (f"<p>{'word ' * 3000}", [f"paragraph |  | line 1 | {('word ' * 3000).strip()}"]),
+    ],
+    ids=[
+        "levels",
+        "lists",
+        "headers",
+        "table in a table",
+        "terms",
+        "code",
+        "form",
+        "no closing tags",
+        "from right to left",
+        "signs",
+        "long",
+    ],
+)
+def test_pages_give_blocks_with_their_lines(page: str, lines: list[str]) -> None:
+    assert [line for line in lines_of("html", page) if not line.startswith("title")] == lines
 
 
 def test_a_date_within_a_sentence_is_not_that_of_the_page() -> None:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from documents.block_lines import lines_of
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.limits import DEFAULT_LIMITS, Unreadable
 from hoptrail.documents.markdown import parse_ipynb
@@ -24,6 +25,34 @@ def test_a_notebook_of_format_3() -> None:
     document = parse_cells({"worksheets": [{"cells": cells}], "metadata": {"title": "Harbour"}})
     assert block_texts(document) == [("heading", "cell 1", "Fees"), ("code", "cell 2", "x = 1")]
     assert document.title == "Harbour"
+
+
+def test_cells_are_read_without_their_output_in_the_outline_of_the_whole() -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Fees\n", "\n", "| a | b |\n", "|---|---|\n", "| 1 | 2 |"]},
+        {
+            "cell_type": "code",
+            "source": "# no heading\nx = 1",
+            "outputs": [{"text": ["SECRET"]}, {"data": {"text/html": "SECRET"}}],
+        },
+        {"cell_type": "raw", "source": "as *it* is"},
+        {"cell_type": "code", "source": "", "outputs": [{"text": "SECRET"}]},
+        {
+            "cell_type": "markdown",
+            "source": "### Deep\nמים ![a](attachment:x.png)",
+            "attachments": {"x.png": {"image/png": "U0VDUkVU"}},
+        },
+    ]
+    assert lines_of("ipynb", json.dumps({"cells": cells, "nbformat": 4})) == [
+        "title: Fees",
+        "heading 1 |  | cell 1 | Fees",
+        "row header | Fees | cell 1 | a ¦ b",
+        "row | Fees | cell 1 | a=1 ¦ b=2",
+        "code | Fees | cell 2 | # no heading\\nx = 1",
+        "paragraph | Fees | cell 3 | as *it* is",
+        "heading 3 | Fees | cell 5 | Deep",
+        "paragraph | Fees > Deep | cell 5 | מים a",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from documents.block_lines import lines_of
 from documents.file_makers import compound_file, word_file
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.child import Parsing
@@ -203,3 +204,99 @@ def test_mails_that_outlook_has_saved() -> None:
     for broken in (b"", compound_file({"WordDocument": b"See"}), data[:900], data[:2000] + bytes(400) + data[2400:]):
         with pytest.raises(Unreadable, match="is not a mail of Outlook"):
             parse_msg(broken, DEFAULT_LIMITS)
+
+
+def parts(*parts: str, kind: str = "mixed") -> str:
+    inside = "".join(f"--b\nContent-Type: {part}\n" for part in parts)
+    return f'Content-Type: multipart/{kind}; boundary="b"\n\n{inside}'
+
+
+@pytest.mark.parametrize(
+    ("rest", "lines"),
+    [
+        (
+            "\nYes.\n\n> quoted\n>> twice\n\nOn Tue, Bo wrote:\n> older\n\n-- \nAda\n",
+            [
+                "paragraph |  | text, line 1 | Yes.",
+                "quote |  | text, line 3 | quoted",
+                "quote |  | text, line 4 | twice",
+                "paragraph |  | text, line 6 | On Tue, Bo wrote:",
+                "quote |  | text, line 7 | older",
+                "paragraph |  | text, line 9 | -- \\nAda",
+            ],
+        ),
+        (
+            "Content-Type: text/plain; format=flowed\n\nlong \nline \njoined\n\n> q \n> r\n",
+            ["paragraph |  | text, line 1 | long line joined", "quote |  | text, line 5 | q r"],
+        ),
+        (
+            "Content-Type: text/plain; charset=iso-8859-1\nContent-Transfer-Encoding: quoted-printable\n\ncaf=E9 soft=\nwrap\n",
+            ["paragraph |  | text, line 1 | café softwrap"],
+        ),
+        (
+            "Content-Type: text/html\n\n<p>one<table><tr><th>a<th>b\n<tr><td>1<td>2</table>",
+            [
+                "paragraph |  | text, line 1 | one",
+                "row header |  | text, line 1 | a ¦ b",
+                "row |  | text, line 2 | a=1 ¦ b=2",
+            ],
+        ),
+        (
+            parts(
+                "text/plain\n\ncut off", 'text/plain\nContent-Disposition: attachment; filename="a.txt"\n\nin a file'
+            ),
+            [
+                "paragraph |  | text, line 1 | cut off",
+                "heading 1 |  | attachment a.txt | a.txt",
+                "paragraph | a.txt | attachment a.txt | in a file",
+            ],
+        ),
+        (
+            parts(
+                "text/html\n\n<p>see",
+                'application/json\nContent-Disposition: attachment; filename="=?utf-8?Q?=C3=A9.json?="\n\n[{"n": 1}]',
+            ),
+            [
+                "paragraph |  | text, line 1 | see",
+                "heading 1 |  | attachment é.json | é.json",
+                "row | é.json | attachment é.json, record 1 | n=1",
+            ],
+        ),
+        (
+            parts("text/plain\n\n", "text/html\n\n<p>Only here", kind="alternative"),
+            ["paragraph |  | text, line 1 | Only here"],
+        ),
+        (
+            parts("text/plain\n\nsee", f"message/rfc822\n\n{HEADER}\ninner"),
+            [
+                "paragraph |  | text, line 1 | see",
+                "heading 1 |  | attachment Lists | Lists",
+                "row | Lists | attachment Lists, header | From=ada@example.org ¦ Date=2024-03-05 09:30 ¦ Subject=Lists",
+                "paragraph | Lists | attachment Lists, text, line 1 | inner",
+            ],
+        ),
+        (
+            "\nשלום\n\n- א\n- ב\n",
+            ["paragraph |  | text, line 1 | שלום", "item 1 |  | text, line 3 | א", "item 1 |  | text, line 4 | ב"],
+        ),
+        ("", []),
+        (f"\n{'word ' * 3000}", [f"paragraph |  | text, line 1 | {('word ' * 3000).strip()}"]),
+    ],
+    ids=[
+        *("replies", "flowed", "quoted-printable", "page", "attachment that is cut off", "encoded name"),
+        *("empty text", "mail in a mail", "from right to left", "only a header", "long"),
+    ],
+)
+def test_a_mail_is_read_as_its_reader_sees_it(rest: str, lines: list[str]) -> None:
+    head = "row |  | header | From=ada@example.org ¦ Date=2024-03-05 09:30 ¦ Subject=Lists"
+    expected = ["title: Lists", "date: 2024-03-05 (mail header)", head, *lines]
+    assert lines_of("mail", f"{HEADER}{rest}") == expected
+    assert lines_of("mail", f"{HEADER}{rest}".replace("\n", "\r\n")) == expected
+
+
+def test_a_line_of_a_mailbox_that_begins_with_from_may_be_text() -> None:
+    one = f"From a Tue Mar  5 09:30:00 2024\n{HEADER}\nFrom the start it was.\n>From the end.\n\n"
+    assert [line.split(" | ", 1)[1] for line in lines_of("mbox", one * 2) if line.startswith("paragraph")] == [
+        "Lists | mail 1, text, line 1 | From the start it was.\\nFrom the end. @2024-03-05",
+        "Lists | mail 2, text, line 1 | From the start it was.\\nFrom the end. @2024-03-05",
+    ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from counting import steps
+from documents.block_lines import lines_of
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.limits import DEFAULT_LIMITS, Unreadable
 from hoptrail.documents.markdown import parse_markdown
@@ -156,9 +157,115 @@ def test_front_matter_shows_links_and_characters_as_a_person_sees_them() -> None
     assert (document.title, document.text) == ("Tea & cake", "owner: Helga\n\nText.")
 
 
+def test_lines_of_html_are_those_of_the_file() -> None:
+    front = "---\ndate: 2024\n---\n"
+    page = "Text\n\n- item\n\n  <div>\n  <p>in\n  <p>it</div>\n\n<!-- no\n --><p>a\n<p><img\nalt='a map of it'>\n\nend"
+    assert [line.split(" | ", 2)[2] for line in lines_of("markdown", front + page)[2:]] == [
+        *("line 4 | Text", "line 6 | item", "line 9 | in <- item", "line 10 | it <- item"),
+        *("line 13 | a", "line 14 | a map of it", "line 17 | end"),
+    ]
+
+
 def test_html_within_a_quote_is_a_quote() -> None:
     assert [block.kind for block in parse_text("> Said:\n>\n> <p>one</p>\n\nafter").blocks] == [
         BlockKind.QUOTE,
         BlockKind.QUOTE,
         BlockKind.PARAGRAPH,
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            "# A\n#### D\n## B\nx\n\nC\n---\ny",
+            [
+                "heading 1 |  | line 1 | A",
+                "heading 4 | A | line 2 | D",
+                "heading 2 | A | line 3 | B",
+                "paragraph | A > B | line 4 | x",
+                "heading 2 | A | line 6 | C",
+                "paragraph | A > C | line 8 | y",
+            ],
+        ),
+        (
+            "- a\n\n  | x | y |\n  |---|---|\n  | 1 |   |\n\n- b\n",
+            [
+                "item 1 |  | line 1 | a",
+                "row header |  | line 3 | x ¦ y",
+                "row |  | line 5 | x=1 ¦ y=",
+                "item 1 |  | line 7 | b",
+            ],
+        ),
+        (
+            "1. a\n   > q\n   ```\n   c\n   ```\n2. b\n\t* deep\n\n       code",
+            [
+                "item 1 ordered |  | line 1 | a",
+                "quote 1 |  | line 2 | q <- a",
+                "code 1 |  | line 3 | c <- a",
+                "item 1 ordered |  | line 6 | b",
+                "item 2 |  | line 7 | deep <- b",
+                "paragraph 2 |  | line 9 | code <- deep",
+            ],
+        ),
+        (
+            "a[^1] b[^n]\n\n[^1]: One.\n\n    Two.\n[^n]: N.\n",
+            [
+                "paragraph |  | line 1 | a[1] b[n]",
+                "paragraph |  | line 3 | [1] One.",
+                "paragraph |  | line 5 | Two.",
+                "paragraph |  | line 6 | [n] N.",
+            ],
+        ),
+        (
+            "| a | b |\n|:-|-:|\n| x \\| y | <br> |\n| **1**<br>2 | [l](u) |\n",
+            ["row header |  | line 1 | a ¦ b", "row |  | line 3 | a=x | y ¦ b=", "row |  | line 4 | a=1 2 ¦ b=l"],
+        ),
+        (
+            "Term\n:   One.\n\n    Two.\n\nNext",
+            [
+                "item 1 |  | line 1 | Term: One.",
+                "paragraph 1 |  | line 4 | Two. <- Term: One.",
+                "paragraph |  | line 6 | Next",
+            ],
+        ),
+        (
+            "> [!NOTE]\n> Mind it.\n>> deeper\n\nafter",
+            ["quote |  | line 1 | Note: Mind it.", "quote |  | line 3 | deeper", "paragraph |  | line 5 | after"],
+        ),
+        (
+            "<div align=center>\n\n# In\n\n</div>\n<table>\n<tr><th>a<th>b\n<tr><td>1<td>2</table>\n",
+            ["heading 1 |  | line 3 | In", "row header | In | line 7 | a ¦ b", "row | In | line 8 | a=1 ¦ b=2"],
+        ),
+        ("```python\n# no heading\n\n- no item", ["code |  | line 1 | # no heading\\n\\n- no item"]),
+        (
+            "# שלום\n\nמים **חיים**\n\n1) א\n",
+            [
+                "heading 1 |  | line 1 | שלום",
+                "paragraph | שלום | line 3 | מים חיים",
+                "item 1 ordered | שלום | line 5 | א",
+            ],
+        ),
+        ("# T\r\rx\r## U\r", ["heading 1 |  | line 1 | T", "paragraph | T | line 3 | x", "heading 2 | T | line 4 | U"]),
+        ("{{< include x.md >}}\n\n{% include y %}\n\n<!-- include: z -->text", ["paragraph |  | line 5 | text"]),
+        ("---\nno end\n\ntext", ["paragraph |  | line 2 | no end", "paragraph |  | line 4 | text"]),
+        ("---\n---\ntext", ["paragraph |  | line 3 | text"]),
+        ("word " * 3000, [f"paragraph |  | line 1 | {('word ' * 3000).strip()}"]),
+    ],
+    ids=[
+        *(
+            "levels",
+            "table in an item",
+            "blocks in an item",
+            "footnotes",
+            "cells",
+            "terms",
+            "quote",
+            "HTML",
+            "open code",
+        ),
+        *("from right to left", "old line ends", "includes", "front matter without end", "empty front matter", "long"),
+    ],
+)
+def test_blocks_have_their_lines(text: str, lines: list[str]) -> None:
+    assert [line for line in lines_of("markdown", text) if not line.startswith("title")] == lines

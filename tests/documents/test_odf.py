@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+from documents.block_lines import lines_of
 from documents.test_sheet_rows import rows_of
 from hoptrail.documents.blocks import Parsed
 from hoptrail.documents.forms import true_form
@@ -83,6 +84,81 @@ def test_a_text_has_headings_lists_and_notes() -> None:
     ]
     assert result.blocks[2].lead == "Tickets cost:"
     assert result.blocks[5].place == "comment 1"
+
+
+def p(text: str) -> str:
+    return f"<text:p>{text}</text:p>"
+
+
+def items(*items: str) -> str:
+    return f"<text:list>{''.join(f'<text:list-item>{item}</text:list-item>' for item in items)}</text:list>"
+
+
+def rows(*rows: tuple[str, ...]) -> str:
+    cells = ("".join(f"<table:table-cell>{cell}</table:table-cell>" for cell in row) for row in rows)
+    return f"<table:table>{''.join(f'<table:table-row>{row}</table:table-row>' for row in cells)}</table:table>"
+
+
+NOTE = f'<text:note text:note-class="footnote"><text:note-body>{p("By Bo.")}</text:note-body></text:note>'
+
+
+@pytest.mark.parametrize(
+    ("body", "lines"),
+    [
+        (
+            items(p("") + p("rope") + p("thin or thick") + items(p("red") + p("or not")) + p("of hemp"), p("oars"))
+            + p("End"),
+            [
+                "item 1 |  | paragraph 1 | rope",
+                "paragraph 1 |  | paragraph 2 | thin or thick <- rope",
+                "item 2 |  | paragraph 3 | red <- rope",
+                "paragraph 2 |  | paragraph 4 | or not <- red",
+                "paragraph 1 |  | paragraph 5 | of hemp <- rope",
+                "item 1 |  | paragraph 6 | oars",
+                "paragraph |  | paragraph 7 | End",
+            ],
+        ),
+        (
+            items(p(f"rope{NOTE}") + p("thin"), p("oars")),
+            [
+                "item 1 |  | paragraph 1 | rope[1]",
+                "paragraph 1 |  | paragraph 2 | thin <- rope[1]",
+                "item 1 |  | paragraph 3 | oars",
+                "paragraph |  | footnote 1 | [1] By Bo.",
+            ],
+        ),
+        (
+            rows((p("Name"), p("Town")), (p("Ada") + p("Brun"), p("")), (p("Bo"), rows((p("in"), p("ner"))))),
+            [
+                "row header |  | table 1, row 1 | Name ¦ Town",
+                "row |  | table 1, row 2 | Name=Ada Brun",
+                "row |  | table 1, row 3 | Name=Bo",
+                "row |  | table 1, row 3, table 1, row 1 | Bo ¦ in ¦ ner",
+            ],
+        ),
+        (
+            (
+                '<text:h text:outline-level="1">A</text:h><text:h text:outline-level="4">D</text:h>'
+                '<text:h text:outline-level="x">B</text:h><text:section><text:p>in it</text:p></text:section>'
+            ),
+            [
+                "title: A",
+                "heading 1 |  | paragraph 1 | A",
+                "heading 4 | A | paragraph 2 | D",
+                "heading 1 |  | paragraph 3 | B",
+                "paragraph | B | paragraph 4 | in it",
+            ],
+        ),
+        (
+            p("שלום<text:line-break/>a<text:tab/>b<text:soft-page-break/>c <text:a>link</text:a><text:bookmark/>!"),
+            ["paragraph |  | paragraph 1 | שלום\\na\\tbc link!"],
+        ),
+        (rows((p(""),)) + items() + p(" ") + p("x" * 5000), [f"paragraph |  | paragraph 1 | {'x' * 5000}"]),
+    ],
+    ids=["paragraphs of items", "note in an item", "table in a cell", "levels", "from right to left", "empty and long"],
+)
+def test_odd_texts_are_read_as_they_are_seen(body: str, lines: list[str]) -> None:
+    assert lines_of("odt", archive("text", body)) == lines
 
 
 def test_hidden_and_struck_out_text_is_left_out_and_told() -> None:

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from documents.block_lines import lines_of
 from hoptrail.documents.child import Parsing
 from hoptrail.documents.limits import DEFAULT_LIMITS, ReadingLimits, Unreadable
 from hoptrail.documents.records import parse_csv, parse_json, parse_xml, parse_yaml
@@ -119,3 +120,85 @@ def test_xml_expands_nothing_and_keeps_the_text_after_an_element() -> None:
     for data, reason in ((b"", "is not XML"), (b"<a><b></a>", "is not XML"), (b"<a>" * 9000, "not XML|nested")):
         with pytest.raises(Unreadable, match=reason):
             parse_xml(data, DEFAULT_LIMITS)
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "lines"),
+    [
+        (
+            "json",
+            '[{"id": 7, "at": {"x": [1, {"y": "z"}]}, "none": null, "empty": ""}, {"id": false}]',
+            ["row |  | record 1 | id=7 ¦ at.x.1=1 ¦ at.x.2.y=z", "row |  | record 2 | id=false"],
+        ),
+        (
+            "json",
+            '{"quay": {"title": "Quay", "built": 1850}, "told": "It burnt.\\nIt stands.", "n": 1.10}',
+            [
+                "row |  | n | n=1.10",
+                "heading 1 |  | quay | quay",
+                "row | quay | quay.title | title=Quay",
+                "row | quay | quay.built | built=1850",
+                "heading 1 |  | told | told",
+                "paragraph | told | told | It burnt.\\nIt stands.",
+            ],
+        ),
+        (
+            "json",
+            '{"a": 1}\n\n{"a": {"b": 2}}\n{"a":',
+            ["note: line 4 is not JSON and was left out", "row |  | record 1 | a=1", "row |  | record 2 | a.b=2"],
+        ),
+        ("json", '\ufeff{"\\u05e9": "שלום"}', ["row |  | ש | ש=שלום"]),
+        ("json", '["a", 2]', ["item 1 |  | record 1 | a", "item 1 |  | record 2 | 2"]),
+        ("json", "[[1, 2], [3]]", ["row |  | record 1 | 1, 2", "row |  | record 2 | 3"]),
+        (
+            "yaml",
+            "a: NO\nb: 007\nc: ~\nd: 2024-03-05\n",
+            ["row |  | a | a=NO", "row |  | b | b=007", "row |  | d | d=2024-03-05"],
+        ),
+        (
+            "yaml",
+            "told: |\n  One.\n  Two.\nof:\n- a\n- b: c\n",
+            [
+                "heading 1 |  | told | told",
+                "paragraph | told | told | One.\\nTwo.",
+                "heading 1 |  | of | of",
+                "item 1 | of | of, record 1 | a",
+                "row | of | of, record 2 | b=c",
+            ],
+        ),
+        ("yaml", "# nothing\n", []),
+        (
+            "xml",
+            '<r><a n="1">x</a><a>y<b>z</b> w</a><e/><c><![CDATA[1 < 2]]> &amp; &#233;</c></r>',
+            [
+                "row |  | c | c=1 < 2 & é",
+                "heading 1 |  | a | a",
+                "row | a | a, record 1 | n=1 ¦ text=x",
+                "item 1 | a | a, record 2 | yz w",
+            ],
+        ),
+        (
+            "csv",
+            "Name,Town\nAda,Bern\nBo\nCy,Basel,extra\n",
+            [
+                "row header |  | row 1 | Name ¦ Town",
+                "row |  | row 2 | Name=Ada ¦ Town=Bern",
+                "row |  | row 3 | Name=Bo",
+                "row |  | row 4 | Name=Cy ¦ Town=Basel ¦ extra",
+            ],
+        ),
+        (
+            "csv",
+            "Datum;Betrag\r\n05.03.2024;1.234,50\r\n",
+            [
+                "row header |  | row 1 | Datum ¦ Betrag",
+                "row |  | row 2 | Datum=05.03.2024 ¦ Betrag=1.234,50",
+            ],
+        ),
+        ("csv", "\ufeffשם,עיר\nעדה,ברן\n", ["row header |  | row 1 | שם ¦ עיר", "row |  | row 2 | שם=עדה ¦ עיר=ברן"]),
+        ("csv", ",,\n,,\n\n", []),
+        ("csv", f"a,b\n{'x' * 5000},y\n", ["row header |  | row 1 | a ¦ b", f"row |  | row 2 | a={'x' * 5000} ¦ b=y"]),
+    ],
+)
+def test_records_have_their_place_and_each_value_its_key(form: str, text: str, lines: list[str]) -> None:
+    assert lines_of(form, text) == lines

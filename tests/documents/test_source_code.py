@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from counting import steps
-from hoptrail.documents.plain_text import code_blocks
+from hoptrail.documents.limits import DEFAULT_LIMITS
+from hoptrail.documents.plain_text import code_blocks, parse_code
 from hoptrail.types import BlockKind
 
 PUMP = '''"""Drives the pump."""
@@ -46,6 +49,31 @@ def test_functions_and_classes_are_headings_and_comments_are_prose() -> None:
         (BlockKind.CODE, ("Pump",), "line 16"),
         (BlockKind.CODE, ("Pump", "stop"), "line 18"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        ("\n\n", []),
+        ("#!/bin/sh\n# Starts it.\nstart() {\n  go\n}\n", [("paragraph", (), "line 1"), ("code", (), "line 3")]),
+        (
+            "x = 1\n\n\n# why\n@cached\ndef f(): pass\n",
+            [("code", (), "line 1"), ("paragraph", ("f",), "line 4"), ("code", ("f",), "line 6")],
+        ),
+        (
+            "class A {\n  int f(int a) {\n  }\n}\nconst g = () => 1;\n",
+            [("code", ("A",), "line 1"), ("code", ("A", "f"), "line 2"), ("code", ("g",), "line 5")],
+        ),
+        ('"""Never closed.\ndef f():\n    pass\n', [("paragraph", (), "line 1")]),
+        ("def שלום():\n\treturn 1\n", [("code", (), "line 1")]),
+    ],
+)
+def test_odd_files_are_tiled(text: str, expected: list[tuple[str, tuple[str, ...], str]]) -> None:
+    parsed = parse_code(text.encode(), DEFAULT_LIMITS)
+    assert parsed.text == text
+    assert [(block.kind, block.path, block.place) for block in parsed.blocks] == expected
+    assert "".join(text[block.start : block.end] for block in parsed.blocks) == (text if expected else "")
 
 
 def test_time_grows_with_the_text() -> None:

@@ -103,6 +103,7 @@ def parse_calendar(data: bytes, limits: ReadingLimits) -> Parsed:
             title = _plain(match["value"])
         elif match and opened:
             opened[-1].add(name, match["value"], match["parameters"])
+    entries += opened  # the file ends within them
     pieces = [piece for entry in entries if entry.kind for piece in entry.pieces()]
     if not pieces:
         raise Unreadable("holds no events, tasks or contacts")

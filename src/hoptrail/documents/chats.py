@@ -72,23 +72,26 @@ def parse_chat(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a chat exported as text. Whether day or month comes first follows from all its days."""
     decoded = decode(data)
     found = list(_found(decoded.text))
-    first, second = (max((int(match[part]) for match, *_ in found), default=0) for part in ("one", "two"))
-    american = second > 12 or (first <= 12 and any(match["half"] for match, *_ in found))
+    matches = [match for match, *_ in found if match is not None]
+    first, second = (max((int(match[part]) for match in matches), default=0) for part in ("one", "two"))
+    american = second > 12 or (first <= 12 and any(match["half"] for match in matches))
     messages = (_sent(match, lines, f"line {line}", american=american) for match, lines, line in found)
     return assemble("", _pieces(messages), decoded.notes, limits.text)
 
 
-def _found(text: str) -> Iterator[tuple[re.Match[str], list[str], int]]:
-    """The beginning of each message, its lines, and the number of its first line."""
+def _found(text: str) -> Iterator[tuple[re.Match[str] | None, list[str], int]]:
+    """The beginning of each message, its lines, and the number of its first line; what stands before the first has none."""
     lines = ((line, _MESSAGE.fullmatch(line) or _TELEGRAM.fullmatch(line)) for line in text.split("\n"))
     number = 1
     for run in runs(lines, lambda _, line: line[1] is None):
-        if (match := run[0][1]) is not None:
-            yield match, [match["rest"], *(line for line, _ in run[1:])], number
+        line, match = run[0]
+        yield match, [match["rest"] if match else line, *(line for line, _ in run[1:])], number
         number += len(run)
 
 
-def _sent(match: re.Match[str], lines: list[str], place: str, *, american: bool) -> _Message:
+def _sent(match: re.Match[str] | None, lines: list[str], place: str, *, american: bool) -> _Message:
+    if match is None:
+        return None, "", "", "\n".join(lines).strip(), place
     hour, half = int(match["hour"]), match["half"] or match["part"]
     hour = hour % 12 + 12 * (half in _LATER) if half else hour
     sender = match.groupdict().get("sender") or ""

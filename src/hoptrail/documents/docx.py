@@ -31,7 +31,7 @@ _FORMULAS = (f"{MATH}oMath", f"{MATH}oMathPara")
 # `del` and `moveFrom` are not here: their text was deleted.
 _WRAPPED = word_set("ins moveTo sdt sdtContent customXml smartTag fldSimple hyperlink dir bdo ruby rubyBase")
 _WRAPPERS = set(map(tag, _WRAPPED))
-_CHARACTERS = {"cr": "\n", "tab": "\t", "ptab": "\t", "noBreakHyphen": "-"}
+_CHARACTERS = {"br": "\n", "cr": "\n", "tab": "\t", "ptab": "\t", "noBreakHyphen": "-"}
 _PROMPTS = "[not filled in]"  # what a control shows that prompts for a text
 _PAGE_FIELD = re.compile(r"\s*(?:PAGE|NUMPAGES|SECTIONPAGES)\b")
 
@@ -140,8 +140,6 @@ class _WordReader(office.OfficeReader):
             return ""
         if name == "t":
             return element.text or ""
-        if name == "br":
-            return "\n" if element.get(tag("type"), "textWrapping") == "textWrapping" else ""
         if name == "sym":
             return office.symbols(chr(int(element.get(tag("char"), "20"), 16)), element.get(tag("font"), ""))
         if name.endswith("Reference"):

@@ -56,6 +56,8 @@ def _book(archive: zipfile.ZipFile) -> tuple[str, str, list[str], dict[str, str]
     }
     spine = [pages[name] for itemref in tree.css("itemref") if (name := itemref.attributes.get("idref")) in pages]
     parts = [_within(package, href) for href in spine]
+    if not parts:
+        raise Unreadable("is not an EPUB book: its package names no parts")
     contents = tree.css("item[properties~='nav'], item[media-type='application/x-dtbncx+xml']")
     listing = [_within(package, item.attributes.get("href") or "") for item in contents]
     names = {part: name for one in listing if one in archive.namelist() for part, name in _names(archive, one)}

@@ -58,12 +58,12 @@ def html_pieces(markup: str, *, lines: bool = False, notes: dict[str, None] | No
     return _pieces(html_tree(markup, lines=lines), {} if notes is None else notes)
 
 
-def html_tree(markup: str, *, lines: bool = False) -> LexborHTMLParser:
+def html_tree(markup: str, *, lines: bool = False, first_line: int = 1) -> LexborHTMLParser:
     """Parse a page, or XML as one, into a tree. `lines` marks the lines in its texts, see `html_markup`."""
     if "<?xml" in markup[:100] or "xmlns=" in markup[:1000]:
         markup = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", markup)  # in XML any element may be empty: `<a id="top"/>`
     try:
-        return LexborHTMLParser(marked(markup, lines=lines))
+        return LexborHTMLParser(marked(markup, lines=lines, first_line=first_line))
     except SelectolaxError as error:
         raise Unreadable(f"is not HTML that can be parsed ({error})") from error
 
@@ -75,6 +75,8 @@ def _pieces(tree: LexborHTMLParser, notes: dict[str, None]) -> list[Piece]:
 
 def _title(tree: LexborHTMLParser) -> str:
     """The title; if it is a heading followed by a separator and the name of a site, that heading."""
+    for line_break in tree.css("h1 br"):
+        line_break.replace_with(" ")
     headings = [squeeze(_text_of(heading)) for heading in tree.css("h1")]
     element = tree.css_first("head > title")
     title = squeeze(element.text()) if element else ""
@@ -337,7 +339,7 @@ _STRUCK = ("s", "del", "strike")
 _HEADINGS = word_set("h1 h2 h3 h4 h5 h6 summary")
 _BLOCKS = _HEADINGS | word_set(
     "address article aside blockquote body caption center dd details dialog div dl dt fieldset figcaption figure footer form "
-    "header hr li main menu ol p pre section table tbody td tfoot th thead tr ul"
+    "header hr legend li main menu ol p pre section table tbody td tfoot th thead tr ul"
 )
 """Elements that begin and end a block."""
 

@@ -43,11 +43,11 @@ def unmarked(markup: str) -> str:
     return markup.replace(_OPENS, "\N{REPLACEMENT CHARACTER}")
 
 
-def marked(markup: str, *, lines: bool = True) -> str:
-    """The markup, if `lines` with its lines marked. Raises: Unreadable: too many attributes, or elements nested too deep."""
+def marked(markup: str, *, lines: bool = True, first_line: int = 1) -> str:
+    """The markup, if `lines` with its lines marked, from `first_line` on. Raises: Unreadable: it takes too long to parse."""
     markup, shape = unmarked(markup) if lines else markup, _Shape()
     parts: list[str] = []
-    line, counted, end = 1, 0, 0
+    line, counted, end = first_line, 0, 0
     for tag in (*_TAGS.finditer(markup), None):
         start, after = tag.span() if tag else (len(markup), len(markup))
         if tag:

@@ -59,9 +59,11 @@ _COMMAND = re.compile(r"\\[A-Za-z]+\*?(?:\[[^\[\]\n]*\])?[ ]?")
 _ACCENT = re.compile(r"\\(?:([`'^\"~=.])\s*|([cvuHk])(?![A-Za-z])\s*)(?:\{\\?([A-Za-z])\}|\\?([A-Za-z]))")
 _ACCENTS = str.maketrans("`'^\"~=.cvuHk", "\u0300\u0301\u0302\u0308\u0303\u0304\u0307\u0327\u030c\u0306\u030b\u0328")
 _WORDS = {"ss": "ß", "ae": "æ", "oe": "œ", "aa": "å", "o": "ø", "l": "ł", "pm": "±", "times": "×"}
-_WORDS |= dict.fromkeys(("dots", "ldots"), "…")
-_WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}})?[ ]?")
+_WORDS |= {"dots": "…", "ldots": "…", "LaTeX": "LaTeX", "TeX": "TeX", "BibTeX": "BibTeX"}
+_WORDS |= dict.fromkeys(("newline", "par", "quad", "qquad"), " ")
+_WORD = re.compile(rf"\\({'|'.join(sorted(_WORDS, key=len, reverse=True))})(?![A-Za-z])(?:\{{\}}|[ ])?")
 _MATH = re.compile(r"(?<!\\)(\$\$?)([^$]*)\1|\\[(\[]((?:[^\\]|\\\\|\\[^(\[)\]\\])*)\\[)\]]", re.DOTALL)
+_LINE_END = re.compile(r"\\\\\*?(?:\[[^\[\]\n]{0,40}\])?")
 _VERBATIM = re.compile(r"\\verb\*?([^\sA-Za-z*])(.*?)\1")
 _POWER = re.compile(r"([\^_])\{(\w+)\}")
 _DEEPEST = 8  # commands within commands
@@ -74,9 +76,7 @@ _RULE = re.compile(
 )
 _ESCAPES = {"---": "—", "--": "–", "``": "“", "''": "”", "~": " ", "\\ ": " ", "\\,": " "}
 _ESCAPES |= dict.fromkeys(("{", "}", "\\/", "\\-"), "")
-_ESCAPED = re.compile(
-    "|".join(map(re.escape, sorted(_ESCAPES, key=len, reverse=True))) + r"|\\([&%$#_{}])|\\\\(?:\[[^\]]*\])?"
-)
+_ESCAPED = re.compile("|".join(map(re.escape, sorted(_ESCAPES, key=len, reverse=True))) + r"|\\([&%$#_{}])")
 
 
 def parse_latex(data: bytes, limits: ReadingLimits) -> Parsed:
@@ -269,9 +269,9 @@ def _accented(found: re.Match[str]) -> str:
 
 
 def _prose(text: str) -> str:
-    text = _VERBATIM.sub(r"\2", text)
+    text = _LINE_END.sub(" ", _VERBATIM.sub(r"\2", text))  # or the word after it would be taken for a command
     text = _ACCENT.sub(_accented, text)
     text = _UNSEEN.sub("", _FIRST_UNSEEN.sub(r"\\text", _WORD.sub(lambda word: _WORDS[word[1]], text)))
     for _ in range(_DEEPEST):
         text = _SHOWN.sub(r"\1", text)
-    return _ESCAPED.sub(lambda escape: escape[1] or _ESCAPES.get(escape[0], " "), _COMMAND.sub("", text))
+    return _ESCAPED.sub(lambda escape: escape[1] or _ESCAPES[escape[0]], _COMMAND.sub("", text))

@@ -114,10 +114,9 @@ def _prepare(tokens: Sequence[Token], lines_before: int) -> None:
         if token.type in ("fence", "code_block"):
             token.content = mark(line) + token.content
         elif token.type == "html_block":
-            page = html_tree(token.content)  # what it leaves open ends with it
+            page = html_tree(token.content, lines=True, first_line=line)  # what it leaves open ends with it
             parts = [*(style.html for style in page.css("head style")), page.body.inner_html if page.body else ""]
-            inner = "".join(filter(None, parts))
-            token.content = mark(line) + inner if inner else ""
+            token.content = "".join(filter(None, parts))
         elif token.type.startswith("heading") and quotes:
             token.tag = "p"
         elif token.type == "footnote_reference_open":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
@@ -215,7 +216,7 @@ class _Reader(OdfText):
             elif child.tag == tag("text:list"):
                 style = child.get(tag("text:style-name")) or list_style
                 for item in child:
-                    yield from self._within(item, place, depth + 1, style)
+                    yield from self._item(item, place, depth + 1, style)
             elif child.tag == tag("table:table"):
                 yield from self._table(child, self.place("table", place))
             elif str(child.tag).startswith(DRAW):
@@ -223,6 +224,14 @@ class _Reader(OdfText):
             elif isinstance(child.tag, str) and child.tag not in _NOT_BLOCKS:
                 yield from self._within(child, place, depth, list_style)
             yield from self.apart(place)
+
+    def _item(self, item: Any, place: str, depth: int, list_style: str | None) -> Iterator[Piece]:
+        """Yield an item and the paragraphs that continue it."""
+        begun = False
+        for piece in self._within(item, place, depth, list_style):
+            is_own = piece.kind is BlockKind.ITEM and piece.level == depth
+            yield replace(piece, kind=BlockKind.PARAGRAPH, ordered=False) if is_own and begun else piece
+            begun = begun or (is_own and bool(piece.text))
 
     def _paragraph(self, element: Any, outer: str, depth: int, list_style: str | None) -> Piece:
         text, bold = shown(self.runs(element), self.notes)

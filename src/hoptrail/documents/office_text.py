@@ -124,7 +124,8 @@ def asides_after_lists(pieces: Iterable[Piece]) -> Iterator[Piece]:
     waiting: list[Piece] = []
     before_list = False
     for piece in pieces:
-        is_aside, is_item = piece.place.startswith(ASIDES), piece.kind is BlockKind.ITEM
+        is_aside = piece.place.startswith(ASIDES)
+        is_item = piece.kind is BlockKind.ITEM or (piece.kind is BlockKind.PARAGRAPH and piece.level > 0)
         if is_aside and before_list:
             waiting.append(piece)
             continue

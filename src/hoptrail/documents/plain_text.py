@@ -328,7 +328,7 @@ def code_blocks(text: str) -> tuple[Block, ...]:
             elif waiting < 0:
                 waiting = len(starts) - 1
         offset += len(line)
-    ends = [*(start for start, *_ in starts[1:]), len(text)]
+    ends = [*(start for start, *_ in starts[1:]), len(text)] if starts else []
     return tuple(
         Block(kind, start if number else 0, end, path, place=f"line {line}")
         for number, ((start, line, kind, path), end) in enumerate(zip(starts, ends, strict=True))

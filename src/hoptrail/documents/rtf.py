@@ -61,7 +61,8 @@ class _State:
 
 def parse_rtf(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file, without title or date. Raises: Unreadable: it is no RTF, or nests groups too deep."""
-    if not data.lstrip(b"\xef\xbb\xbf \r\n").startswith(b"{\\rtf"):
+    data = data.lstrip(b"\xef\xbb\xbf \r\n")
+    if not data.startswith(b"{\\rtf"):
         raise Unreadable("is not an RTF file: it does not begin with {\\rtf")
     if len(data) > limits.text:
         raise Unreadable(f"is larger than {limits.text} bytes: split it, or raise the limit `text`")
@@ -109,6 +110,8 @@ class _Reader(OfficeReader):
                 yield from self._word(token["word"].decode(), number, starred)
             starred = token["sign"] == b"*"
         self._flush()
+        if self._cells:  # the file ends within a row
+            self._rows.append(GridRow(self.place("paragraph"), self._cells))
         yield from (*self._end(), *self._table(), *self.apart())
 
     def _group(self, brace: bytes) -> None:
