@@ -189,15 +189,18 @@ def question_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     *_, third, second, hidden = graph.trunk(*PARTS)
     first, present = graph.first(hidden), graph.node("Cast", "mask", to=TensorProto.INT32)
     upper = graph.node("Concat", third, second, hidden, axis=-1)
-    timed = graph.layer(graph.linear(upper, "times.narrow"), present, "times.layer")
+    messages, times = (
+        graph.layer(graph.linear(upper, f"{name}.narrow"), present, f"{name}.layer") for name in ("messages", "times")
+    )
     columns, whole_columns = (
         sum(heads.values()) for heads in (question_tagger.PIECE_HEADS, question_tagger.WHOLE_HEADS)
     )
     outputs: dict[str, tuple[str, Axes]] = {
         "pieces_tagged": (graph.linear(hidden, "pieces"), ("texts", "length", columns)),
         "whole_tagged": (graph.linear(first, "whole"), ("texts", whole_columns)),
-        "when_tagged": (graph.linear(timed, "times.when"), ("texts", "length", 3)),
-        "relation_tagged": (graph.linear(graph.first(timed), "times.relation"), ("texts", len(TimeRelation))),
+        "asked_tagged": (graph.linear(messages, "messages.asked"), ("texts", "length", 3)),
+        "when_tagged": (graph.linear(times, "times.when"), ("texts", "length", 3)),
+        "relation_tagged": (graph.linear(graph.first(times), "times.relation"), ("texts", len(TimeRelation))),
     }
     return graph.model(PARTS, outputs)
 

@@ -112,12 +112,21 @@ class Trunk(nn.Module):
 
     def layers(self, ids: Tensor, segments: Tensor, sequences: Sequences) -> list[Tensor]:
         """The states before the first layer and after each, shape (pieces, width)."""
+        with torch.autocast(ids.device.type, torch.bfloat16, enabled=has_bfloat16(ids.device)):
+            return [states.float() for states in self._layers(ids, segments, sequences)]
+
+    def _layers(self, ids: Tensor, segments: Tensor, sequences: Sequences) -> list[Tensor]:
         embed = self.embeddings
         hidden = embed["word_embeddings"](ids) + embed["position_embeddings"](sequences.places)
         hidden = [self.drop(embed["LayerNorm"](hidden + embed["token_type_embeddings"](segments)))]
         for layer in self.encoder["layer"]:
             hidden.append(layer(hidden[-1], sequences))
         return hidden
+
+
+def has_bfloat16(device: torch.device) -> bool:
+    """Whether sixteen-bit products are faster on this device: several times, on processors that support them."""
+    return device.type == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
 
 
 class Reader(Trunk):

@@ -100,6 +100,12 @@ def examples(data: Path = DATA, seed: int = 5) -> list[QuestionExample]:
     return [*found, *kinds, *_rewrapped(messages, whole, rng), *_joined(whole, rng)]
 
 
+def asking(data: Path = DATA) -> list[QuestionExample]:
+    """Messages with the places of their questions; a fifth of those that are whole questions."""
+    found = [one for one in examples(data) if one.asked is not None and not one.text]
+    return [one for at, one in enumerate(found) if one.asked != ((0, len(one.message)),) or at % 5 == 0]
+
+
 def timed(folder: Path = FOLDER) -> list[QuestionExample]:
     """Questions with and without words for a time."""
     return [*map(of_time, read_lines(folder / "times.jsonl"))]

@@ -1,6 +1,6 @@
 """Trains the question tagger, and writes its weights in eight bits beside the reader's.
 
-    python -m training.question_tagger [--epochs N] [--rate R] [--seed S] [--begun FILE] [--times] [--data DIR] [--out FILE]
+    python -m training.question_tagger [--epochs N] [--rate R] [--seed S] [--begun FILE] [--alone LAYER] [--data DIR] [--out FILE]
 
 It begins with the reader's layers. Inputs are those of `hoptrail.models.question_tagger`. Sequences stand end to end, as in
 `training/model.py`. The loss of an example is the sum of what is taught: cross entropies of the judgements of the whole, of the
@@ -29,9 +29,9 @@ from hoptrail.models.question_tagger import (
     LONGEST,
     LONGEST_QUESTION,
     LONGEST_TEXT,
+    NARROW,
     PIECE_HEADS,
     QUESTIONS,
-    TIMES,
     WHOLE_HEADS,
     Extent,
     QuestionForm,
@@ -41,7 +41,7 @@ from training.descent import descend
 from training.listed import listed
 from training.manifest import PACKAGE, enter, in_eight_bits
 from training.model import WORDS, Layer, Sequences, Trunk
-from training.question_rows import QuestionExample, examples, timed
+from training.question_rows import QuestionExample, asking, examples, timed
 from training.sizes import MINILM
 from training.sources import DATA
 
@@ -74,9 +74,7 @@ class Tagger(Trunk):
         width = MINILM.width
         self.pieces = nn.Linear(width, sum(PIECE_HEADS.values()))
         self.whole = nn.Linear(width, sum(WHOLE_HEADS.values()))
-        parts = {"narrow": nn.Linear(3 * width, TIMES), "layer": Layer(replace(MINILM, width=TIMES), _DROPPED)}
-        heads = {"when": nn.Linear(TIMES, 3), "relation": nn.Linear(TIMES, len(TimeRelation))}
-        self.times = nn.ModuleDict({**parts, **heads})
+        self.messages, self.times = _narrow(asked=3), _narrow(when=3, relation=len(TimeRelation))
         trunk = {name: torch.from_numpy(np.array(one)) for name, one in weights.items()}
         self.load_state_dict(trunk, strict=False)
 
@@ -87,13 +85,20 @@ class Tagger(Trunk):
         *_, third, second, hidden = self.layers(ids, segments, sequences)
         pieces = self.pieces(hidden).split(list(PIECE_HEADS.values()), dim=-1)
         whole = self.whole(hidden[sequences.starts[:-1]]).split(list(WHOLE_HEADS.values()), dim=-1)
-        upper = torch.cat([third, second, hidden], -1).detach()  # so that times teach the trunk nothing
-        timed = self.times["layer"](self.times["narrow"](upper), sequences)
-        of_time = self.times["when"](timed), self.times["relation"](timed[sequences.starts[:-1]])
+        upper = torch.cat([third, second, hidden], -1).detach()  # so that the trunk is taught nothing
+        asked, timed = (own["layer"](own["narrow"](upper), sequences) for own in (self.messages, self.times))
+        tagged = {"asked": self.messages["asked"](asked), "when": self.times["when"](timed)}
+        relation = self.times["relation"](timed[sequences.starts[:-1]])
         return (
-            {**dict(zip(PIECE_HEADS, pieces, strict=True)), "when": of_time[0]},
-            {**dict(zip(WHOLE_HEADS, whole, strict=True)), "relation": of_time[1]},
+            {**dict(zip(PIECE_HEADS, pieces, strict=True)), **tagged},
+            {**dict(zip(WHOLE_HEADS, whole, strict=True)), "relation": relation},
         )
+
+
+def _narrow(**heads: int) -> nn.ModuleDict:
+    """A narrow layer over the last three, with its own heads and their columns."""
+    parts = {"narrow": nn.Linear(3 * MINILM.width, NARROW), "layer": Layer(replace(MINILM, width=NARROW), _DROPPED)}
+    return nn.ModuleDict({**parts, **{name: nn.Linear(NARROW, columns) for name, columns in heads.items()}})
 
 
 def taught(example: QuestionExample, tokenizer: Tokenizer) -> Taught:
@@ -183,18 +188,20 @@ def _unlikely(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def train(
-    items: Sequence[Taught], epochs: float, rate: float, seed: int, begun: Path | None = None, *, times: bool = False
+    items: Sequence[Taught], epochs: float, rate: float, seed: int, begun: Path | None = None, alone: str = ""
 ) -> Tagger:
     """A tagger after so many passes over the examples; it begins with the weights in the file `begun`, else with the reader's.
-    With `times`, only what tags times learns.
+    With `alone`, only the narrow layer of that name learns, with its heads.
     """
     torch.manual_seed(seed)
     tagger = Tagger({**read_weights(packaged_folder() / WEIGHTS), **read_reader_weights(reader_folder())})
     if begun:
         known = read_reader_weights(begun.parent, begun.name)
         tagger.load_state_dict({name: torch.from_numpy(one) for name, one in known.items()}, strict=False)
-    own = tagger.times if times else tagger
-    learned = [one for one in own.parameters() if one.requires_grad]
+    if alone:
+        tagger.requires_grad_(requires_grad=False)
+        tagger.get_submodule(alone).requires_grad_()
+    learned = [one for one in tagger.parameters() if one.requires_grad]
     descend([(learned, 1.0)], lambda rng: steps(items, rng), lambda step: loss_of(tagger, step), epochs, rate, seed)
     return tagger
 
@@ -205,14 +212,17 @@ def main() -> None:
     arguments.add_argument("--rate", type=float, default=1.2e-4)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--begun", type=Path, metavar="FILE", help="weights to go on from, such as those that ship")
-    arguments.add_argument("--times", action="store_true", help="learn times alone: the rest stays as it is in FILE")
+    layers = {"messages": asking, "times": timed}
+    arguments.add_argument(
+        "--alone", choices=layers, help="learn with this layer alone: the rest stays as it is in FILE"
+    )
     arguments.add_argument("--data", type=Path, default=DATA)
     arguments.add_argument("--out", type=Path, default=PACKAGE / QUESTIONS)
     options = arguments.parse_args()
     tokenizer = whole_tokenizer()
-    learned = timed() if options.times else [*examples(options.data), *listed(options.seed)]
+    learned = layers[options.alone]() if options.alone else [*examples(options.data), *listed(options.seed)]
     items = [taught(example, tokenizer) for example in learned]
-    tagger = train(items, options.epochs, options.rate, options.seed, options.begun, times=options.times)
+    tagger = train(items, options.epochs, options.rate, options.seed, options.begun, options.alone)
     tensors = {name: one.numpy() for name, one in tagger.state_dict().items() if name != WORDS}
     np.savez(options.out, allow_pickle=False, **in_eight_bits(tensors))
     if options.out == PACKAGE / QUESTIONS:

@@ -79,8 +79,7 @@ class Run:
         """Make one step; returns the loss."""
         for group in self.optimiser.param_groups:
             group["lr"] = rate * min(1.0, (self.progress.step + 1) / _WARM_UP)
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=has_bfloat16(self.device)):
-            loss = loss_of(self.reader, step, self.device)
+        loss = loss_of(self.reader, step, self.device)
         self.optimiser.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.reader.parameters(), self.settings.largest_gradient)
@@ -109,11 +108,6 @@ class Run:
         self.reader.load_state_dict(state["reader"], strict=False)
         self.optimiser.load_state_dict(state["optimiser"])
         self.progress = Progress(**state["progress"])
-
-
-def has_bfloat16(device: torch.device) -> bool:
-    """Whether sixteen-bit products are faster on this device: by a third, on processors that support them."""
-    return device.type == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
 
 
 def start_run(settings: Settings) -> Run:

@@ -17,9 +17,9 @@ reader's, as `questions.npz`. A head tags word pieces, or judges the whole at [C
     when     pieces for a time, as in `asked`
     relation how what is asked for lies to this time
 
-The last two stand on a narrow layer of their own over the last three, which they taught nothing. A further head was trained and
-is not used yet: which value wins a comparison (docs/decisions/reading.md). It reads English. Longer messages are tagged in
-stretches of 96 word pieces.
+`asked` stands on a narrow layer of its own over the last three, which it taught nothing, `when` and `relation` on another. A
+further head was trained and is not used yet: which value wins a comparison (docs/decisions/reading.md). It reads English. Longer
+messages are tagged in stretches of 96 word pieces.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from hoptrail.models.networks import CLS, SEP, TrainedNetwork, read_reader_weigh
 from hoptrail.types import AnswerKind
 
 QUESTIONS = "questions.npz"
-PIECE_HEADS = {"asked": 3, "inner": 2, "items": 3, "sides": 3}
+PIECE_HEADS = {"inner": 2, "items": 3, "sides": 3}
 WHOLE_HEADS = {"kind": 5, "form": 3, "reply": 6, "wins": 3}
-"""The heads in the order of their columns, with how many each has."""
+"""The heads over the last layer, in the order of their columns, with how many each has."""
 LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
 """Word pieces of a message, of a question before a text, and of the text."""
-TIMES = 192
-"""The width of the layer for times."""
+NARROW = 192
+"""The width of the layers for messages and for times."""
 _SURE = 0.7
 """A less likely relation is none, a less likely kind a short answer."""
 _SURE_LIST = 0.94
@@ -155,10 +155,10 @@ class QuestionTagger:
         for encoded, most in zip(self._network.encode(*texts), longest, strict=True):
             first, offsets = len(ids), encoded.offsets[:most]
             ids += [*encoded.ids[:most], SEP]
-        outputs = ["pieces_tagged", "whole_tagged", "when_tagged", "relation_tagged"]
-        pieces, whole, when, relation = self._network.run(outputs, ids, len(ids) if text is None else first)
+        outputs = ["pieces_tagged", "whole_tagged", "asked_tagged", "when_tagged", "relation_tagged"]
+        pieces, whole, asked, when, relation = self._network.run(outputs, ids, len(ids) if text is None else first)
         last = slice(first, first + len(offsets))
-        heads = {"when": when[last], "relation": relation}
+        heads = {"asked": asked[last], "when": when[last], "relation": relation}
         for sizes, tagged in ((PIECE_HEADS, pieces[last]), (WHOLE_HEADS, whole)):
             heads |= zip(sizes, np.split(tagged, np.cumsum([*sizes.values()])[:-1], axis=-1), strict=True)
         return offsets, heads
