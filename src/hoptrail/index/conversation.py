@@ -7,23 +7,21 @@ answered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from queue import SimpleQueue
 from threading import Event
 from typing import TypedDict, Unpack
 
-from hoptrail.errors import TaskFailed
 from hoptrail.language.listener import Listener, ObservedLanguage
-from hoptrail.language.questions.messages import MOST_QUESTIONS, complete_follow_up, read_message, stands_alone
-from hoptrail.language.tasks import OFFLINE, Finding, FollowUp, Language, Turn
+from hoptrail.language.questions.follow_ups import question_meant, stands_alone, turn_of, turns_of
+from hoptrail.language.questions.messages import MOST_QUESTIONS, read_message
+from hoptrail.language.tasks import OFFLINE, Language
 from hoptrail.models.tracing import said, span
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
 from hoptrail.types import Answer, AnswerKind, Evidence, Guess, Hop, Trail, Usage
-
-MOST_TURNS = 8  # earlier turns that are looked at
 
 LEAST_MEANT = 0.5
 """Where a completed question is meant with less, its answer is a guess: of 222 turns of dialogues 18 instead of 23 get a wrong
@@ -104,12 +102,12 @@ def _answer(
     if writes and len(questions) == 1 and stands_alone(questions[0], turns):
         questions, alone = (asked,), True  # a model is shown the wishes in a message, which are left out without one
     for question in questions:
-        whole = _completed(question, [] if alone and not answers else turns, language)
-        begun(whole.question)
-        answer = _doubted(recipe.answer(whole.question), whole.probability)
-        usage, notes = answer.usage + whole.usage, (*answer.notes, *filter(None, [whole.note, unmet]))
-        answers.append(replace(answer, question=question, asked=whole.question, usage=usage, notes=notes))
-        turns.append(_turn(answers[-1]))
+        meant = question_meant(question, [] if alone and not answers else turns, language)
+        begun(meant.question)
+        answer = _doubted(recipe.answer(meant.question), meant.probability)
+        usage, notes = answer.usage + meant.usage, (*answer.notes, *filter(None, [meant.note, unmet]))
+        answers.append(replace(answer, question=question, asked=meant.question, usage=usage, notes=notes))
+        turns.append(turn_of(answers[-1]))
     left = [f"Not asked: {question}" for question in read.questions[MOST_QUESTIONS:]]
     if len(answers) == 1:
         return replace(answers[0], question=asked)
@@ -138,59 +136,7 @@ def completed(message: str, before: Sequence[Answer], language: Language) -> str
     """The question to search for: a message without the words around its questions, completed from the answers before."""
     read = read_message(message, writes=True)
     question = " ".join(read.questions) or check_question(message)
-    return _completed(question, [] if read.introduced else turns_of(before), language).question
-
-
-def turns_of(answers: Iterable[Answer]) -> list[Turn]:
-    """The last turns, oldest first; replies are none. What was not completed yet, as in messages that a client sends, is."""
-    turns: list[Turn] = []
-    for answer in [one for whole in answers for one in (whole.parts or (whole,))][-MOST_TURNS:]:
-        if answer.kind is AnswerKind.REPLY:
-            continue
-        whole = answer.asked
-        if answer.asked == answer.question:
-            read = read_message(answer.question, writes=True)
-            questions = read.questions if len(read.questions) == 1 else (answer.question,)
-            written = complete_follow_up(questions[0], turns) if turns else None
-            whole = written.text if written else questions[0]
-        turns.append(replace(_turn(answer), asked=whole))
-    return turns
-
-
-def _turn(answer: Answer) -> Turn:
-    # A guess was shown, so a message may follow it up.
-    shown = answer.guess.text if answer.text is None and answer.guess else answer.text
-    return Turn(answer.asked, shown, tuple(Finding(hop.question, hop.asked, hop.answer) for hop in answer.trail))
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question as it is asked, the probability that this is meant, a note if it could not be completed, and what that cost."""
-
-    question: str
-    probability: float = 1.0
-    note: str = ""
-    usage: Usage = field(default_factory=Usage)
-
-
-def _completed(question: str, turns: Sequence[Turn], language: Language) -> _Asked:
-    if not turns:
-        return _Asked(question)
-    written = complete_follow_up(question, turns)
-    if stands_alone(question, turns):
-        return _Asked(written.text if written else question)
-    if written and language.name.startswith(OFFLINE):
-        return _Asked(written.text, written.probability)
-    usage = Usage()
-    try:
-        reply = language.perform(FollowUp(question, tuple(turns)))
-        if reply.value not in {None, turns[-1].asked}:  # to ask the same again is no follow-up
-            return _Asked(reply.value, usage=reply.usage)
-        usage = reply.usage
-    except TaskFailed as failure:
-        usage = failure.usage or usage
-    note = f"It is not clear what “{question}” follows up: it was asked as it stands."
-    return _Asked(question, note=note, usage=usage)
+    return question_meant(question, [] if read.introduced else turns_of(before), language).question
 
 
 def _doubted(answer: Answer, probability: float) -> Answer:

@@ -26,7 +26,7 @@ from hoptrail.language.offline.hops import conclude, read_by_hops
 from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.statement_reading import ReadAnswer, StatementReader
-from hoptrail.language.questions.messages import complete_follow_up
+from hoptrail.language.questions.follow_ups import complete_follow_up
 from hoptrail.language.questions.plans import Plan, make_plan
 from hoptrail.language.questions.references import clarify, complete
 from hoptrail.language.tasks import Reading, Reply, Step, Task

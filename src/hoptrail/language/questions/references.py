@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hoptrail.language.tasks import Finding, Turn
+from hoptrail.language.tasks import Finding
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
 from hoptrail.text.mentions import find_names
 from hoptrail.text.words import Word, words
@@ -128,12 +128,6 @@ def is_completion(question: str, completed: str, findings: Sequence[Finding]) ->
     names = _bag(" ".join(name.text for name in find_names(question)))
     answered = _bag(" ".join(finding.answer or "" for finding in findings)) - ARTICLES
     return names <= after and not answered.isdisjoint(after - before)
-
-
-def names_nothing_new(completed: str, message: str, turns: Sequence[Turn]) -> bool:
-    """Whether every name of a completed message is in the message or in the turns before."""
-    said = _bag(" ".join([message, *(f"{turn.asked} {turn.answer or ''}" for turn in turns)]))
-    return _bag(" ".join(name.text for name in find_names(completed))) <= said
 
 
 def _bag(text: str) -> frozenset[str]:
