@@ -18,15 +18,11 @@ from hoptrail.language.listener import Listener, ObservedLanguage
 from hoptrail.language.questions.follow_ups import question_meant, stands_alone, turn_of, turns_of
 from hoptrail.language.questions.messages import MOST_QUESTIONS, read_message
 from hoptrail.language.tasks import OFFLINE, Language
+from hoptrail.language.withholding import doubted
 from hoptrail.models.tracing import said, span
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
-from hoptrail.types import Answer, AnswerKind, Evidence, Guess, Hop, Trail, Usage
-
-LEAST_MEANT = 0.5
-"""Where a completed question is meant with less, its answer is a guess: of 222 turns of dialogues 18 instead of 23 get a wrong
-answer, and 71 instead of 78 a right one.
-"""
+from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Trail, Usage
 
 
 class SearchOptions(TypedDict, total=False):
@@ -104,7 +100,7 @@ def _answer(
     for question in questions:
         meant = question_meant(question, [] if alone and not answers else turns, language)
         begun(meant.question)
-        answer = _doubted(recipe.answer(meant.question), meant.probability)
+        answer = doubted(recipe.answer(meant.question), meant.probability)
         usage, notes = answer.usage + meant.usage, (*answer.notes, *filter(None, [meant.note, unmet]))
         answers.append(replace(answer, question=question, asked=meant.question, usage=usage, notes=notes))
         turns.append(turn_of(answers[-1]))
@@ -137,17 +133,6 @@ def completed(message: str, before: Sequence[Answer], language: Language) -> str
     read = read_message(message, writes=True)
     question = " ".join(read.questions) or check_question(message)
     return question_meant(question, [] if read.introduced else turns_of(before), language).question
-
-
-def _doubted(answer: Answer, probability: float) -> Answer:
-    """An answer to a question that is meant with a probability: it is no surer than both together, and perhaps a guess."""
-    if answer.confidence is None:
-        return answer
-    sure = round(answer.confidence * probability, 4)
-    if probability >= LEAST_MEANT or answer.text is None:
-        return replace(answer, confidence=sure, guess=answer.guess and replace(answer.guess, confidence=sure))
-    said = tuple(one for one in answer.evidence if one.hop == answer.evidence[-1].hop)
-    return replace(answer, text=None, items=(), confidence=sure, guess=Guess(answer.text, sure, said))
 
 
 def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> Answer:

@@ -161,12 +161,12 @@ class TrailRecipe:
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else left_open(best, opinions)
         evidence = cite(hops, self.corpus)
-        unsure = max([(combined, concluding_hop(best)), *(one.withheld for one in opinions)], key=lambda one: one[0])
+        withheld = max([(combined, concluding_hop(best)), *(one.withheld for one in opinions)], key=lambda one: one[0])
+        confidence, guessed = (combined, None) if text is not None else withheld
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         shown = without_repeats((*found, *read))
         trail = Trail(tuple(cited.hop for cited in hops))
         ordered = order_by_reading(found, shown, opinions)
-        confidence = combined if text is not None else unsure[0]
         # First those of several hops, whose last hop asks what is left of the question.
         by_hops = sorted(opinions, key=lambda opinion: len(opinion.hops) < 2)
         promising = tuple(dict.fromkeys(span for opinion in by_hops for span in opinion.promising))
@@ -175,7 +175,7 @@ class TrailRecipe:
             kind=best.kind,
             items=best.items if text is not None else (),
             closest=closest(question, shown, self.corpus, self.language, promising),
-            guess=guess_of(unsure[1], unsure[0], self.corpus, len(hops) - 1) if text is None else None,
+            guess=guess_of(guessed, confidence, self.corpus, len(hops) - 1),
             notes=best.notes or opinions[0].notes,
         )
 

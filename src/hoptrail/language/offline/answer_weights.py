@@ -1,4 +1,4 @@
-"""How sure an answer is: candidates for it, the logistic regressions over their numbers, and what contradicts it.
+"""Answers, the candidates for them, and how likely each is right: logistic regressions over their numbers.
 
 `training/answers.py` fits the regressions; their weights are in `weights/answers.json`.
 """
@@ -13,10 +13,11 @@ from functools import cache
 from importlib.resources import files
 
 from hoptrail.language.offline.paths import Path
+from hoptrail.language.tasks import Step
 from hoptrail.models.reader import log_odds
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.values import same_answer
-from hoptrail.text.words import content_stems
+from hoptrail.types import Span
 
 SPAN = ("settles", "above", "closeness", "share", "rank", "helps", "margin", "lead")
 """The numbers of a candidate: the log odds that its statement settles the question; the same less the mean of all read; the
@@ -41,10 +42,6 @@ NUMBERS = {"span": SPAN, "path": PATH, "verdict": VERDICT, "confidence": CONFIDE
 """The numbers of each regression."""
 
 
-_ALIKE, _RIVAL = 0.5, 1.5
-"""Least share of common words of two statements that contradict each other, and how far behind in log odds the other may be."""
-
-
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """An answer that a statement gives, by itself or after the first one of a path, its numbers (`SPAN`, `PATH`), and the
@@ -67,6 +64,24 @@ class Candidate:
             else:
                 others = max(others, likely)
         return replace(self, marked=same, others_marked=others)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAnswer:
+    """An answer, the spans of the statement that gives it, the probability that it is right, that statement, but for yes and
+    no, and the path that leads to it, if any.
+    """
+
+    answer: str
+    support: tuple[Span, ...]
+    confidence: float
+    said: UnitStatement | None = None
+    path: Path | None = None
+
+    def steps(self, question: str) -> tuple[Step, ...]:
+        """The steps to the answer: on a path first the name that leads on."""
+        first = (Step(question, self.path.name, self.path.first.support),) if self.path else ()
+        return (*first, Step(question, self.answer, self.support))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,17 +154,3 @@ def confidence_numbers(at: int, found: Sequence[Weighed]) -> tuple[float, ...]:
     odds = map(log_odds, (one.probability, one.together, following))
     *_, margin, _ = candidate.numbers
     return *odds, margin, candidate.marked, candidate.others_marked
-
-
-def contradict(best: Weighed, other: Weighed) -> bool:
-    """Whether a statement of another document says much the same as the best answer's and is about as likely, but differs."""
-    behind = log_odds(best.probability) - log_odds(other.probability)
-    one, two = best.candidate, other.candidate
-    return behind < _RIVAL and one.said.unit.document != two.said.unit.document and say_alike(one, two)
-
-
-def say_alike(best: Candidate, other: Candidate) -> bool:
-    """Whether two statements say much the same but for their answers."""
-    values = content_stems(f"{best.answer} {other.answer}")
-    mine, theirs = content_stems(best.said.said) - values, content_stems(other.said.said) - values
-    return len(mine & theirs) >= _ALIKE * len(mine | theirs)

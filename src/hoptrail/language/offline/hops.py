@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hoptrail.language.closeness import UNITS
-from hoptrail.language.offline.statement_reading import ReadAnswer, StatementReader
+from hoptrail.language.offline.answer_weights import ReadAnswer
+from hoptrail.language.offline.statement_reading import StatementReader
 from hoptrail.language.questions.comparisons import YES_OR_NO, Comparison, find_choice
 from hoptrail.language.questions.plans import Plan
 from hoptrail.language.questions.references import complete, unresolved

@@ -17,30 +17,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
 
 from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, under_headings
 from hoptrail.language.offline.answer_weights import (
     Candidate,
+    ReadAnswer,
     confidence_numbers,
-    contradict,
-    say_alike,
     stored_weights,
     weighed,
 )
 from hoptrail.language.offline.paths import Path, find_paths
 from hoptrail.language.offline.statement_text import StatementText, marked
 from hoptrail.language.questions.times import TimeAsked, time_asked
-from hoptrail.language.tasks import Step
+from hoptrail.language.withholding import contradict, say_alike, those_that_hold, told_apart
 from hoptrail.models.question_tagger import tag_question
 from hoptrail.models.reader import TextReader, TextReading, ToRead, log_odds, settling
 from hoptrail.text.dates import dates_within
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems, words
-from hoptrail.types import AnswerKind, Span, Unit
+from hoptrail.types import AnswerKind, Unit
 
 READ, PATHS = 12, 8  # the number of closest statements that are read, and of paths
 _KEPT = 64
@@ -49,24 +48,6 @@ _SUREST = 14.0  # bound on log odds: higher ones carry no more information
 _NO_SPANS = (("", -20.0), ("", -20.0))
 _SHARPENED = 2.0  # power of the odds that a statement settles the question, as weights of verdicts
 _NEAR = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class ReadAnswer:
-    """An answer, the spans of the statement that gives it, the probability that it is right, that statement, but for yes and
-    no, and the path that leads to it, if any.
-    """
-
-    answer: str
-    support: tuple[Span, ...]
-    confidence: float
-    said: UnitStatement | None = None
-    path: Path | None = None
-
-    def steps(self, question: str) -> tuple[Step, ...]:
-        """The steps to the answer: on a path first the name that leads on."""
-        first = (Step(question, self.path.name, self.path.first.support),) if self.path else ()
-        return (*first, Step(question, self.answer, self.support))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +113,7 @@ class StatementReader:
         if tag_question(question).kind is AnswerKind.YES_NO:
             return self._verdicts(question, units)
         disputed, rest = self._answers(self.candidates(question, units, avoid, paths=paths))
-        return [*_latest_first(disputed), *rest]
+        return [*those_that_hold(disputed), *rest]
 
     def disputed(self, question: str, units: Sequence[Unit]) -> list[ReadAnswer]:
         """The likeliest answer and those that contradict it, where no dates tell which holds, each with what tells it from the
@@ -141,14 +122,7 @@ class StatementReader:
         if tag_question(question).kind is AnswerKind.YES_NO:
             return []
         disputed, _ = self._answers(self.candidates(question, units))
-        if len(_latest_first(disputed)) < 2:
-            return []
-        above = [(one.said.unit.title, *one.said.path) for one in disputed if one.said]
-        apart: list[ReadAnswer] = []
-        for one, names in zip(disputed, above, strict=True):
-            name = next((name for name in reversed(names) if not all(name in other for other in above)), "")
-            apart.append(replace(one, answer=f"{one.answer} ({name})") if name else one)
-        return apart
+        return told_apart(disputed)
 
     def _answers(self, candidates: Sequence[Candidate]) -> tuple[list[ReadAnswer], list[ReadAnswer]]:
         """The best answer and those that contradict it, then all others, each by likelihood."""
@@ -253,20 +227,6 @@ def _best_span(
 def affirms(reading: TextReading) -> float:
     """The log odds of yes over no."""
     return _cut(log_odds(reading.yes) - log_odds(reading.no))
-
-
-def _latest_first(disputed: list[ReadAnswer]) -> list[ReadAnswer]:
-    """Of answers that contradict one another the latest, if all have dates: it cites the others as replaced. Otherwise none
-    holds: they share the confidence.
-    """
-    if len(disputed) < 2:
-        return disputed
-    dates = [one.said.date if one.said else "" for one in disputed]
-    if dates.count(max(dates)) > 1 or not all(dates):
-        return [replace(one, confidence=one.confidence / len(disputed)) for one in disputed]
-    holds = disputed[dates.index(max(dates))]
-    others = (replace(span, replaced=True) for one in disputed if one is not holds for span in one.support)
-    return [replace(holds, support=(*holds.support, *others), confidence=disputed[0].confidence)]
 
 
 def _in_order(found: Sequence[Candidate], time: TimeAsked) -> Sequence[Candidate]:
