@@ -136,7 +136,7 @@ def completed(message: str, before: Sequence[Answer], language: Language) -> str
 
 
 def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> Answer:
-    """One answer to several questions, a line for each; `parts` has the answers. It is as sure as its most doubtful line."""
+    """One answer to several questions, a line for each; `parts` has the answers. It is as likely as its least likely line."""
     lines = tuple(f"{one.asked} {'Not settled.' if one.text is None else one.text}" for one in answers)
     evidence: list[Evidence] = []
     hops = 0  # of the answers before, in the joint trail
@@ -144,7 +144,7 @@ def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> An
         evidence += [replace(item, hop=item.hop + hops) for item in answer.evidence]
         hops += len(answer.trail)
     settled = [one for one in answers if one.text is not None]
-    sure = [one.confidence for one in settled if one.confidence is not None]
+    confidences = [one.confidence for one in settled if one.confidence is not None]
     return Answer(
         message,
         "\n".join(lines) if settled else None,
@@ -154,7 +154,7 @@ def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> An
         Trail(tuple(hop for one in answers for hop in one.trail)),
         sum((one.usage for one in answers), Usage()),
         tuple(dict.fromkeys(hit for one in answers for hit in one.ranking)),
-        min(sure, default=None),
+        min(confidences, default=None),
         AnswerKind.LIST,
         lines if settled else (),
         next((one.closest for one in answers if one.text is None), ()),

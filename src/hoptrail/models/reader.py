@@ -32,7 +32,7 @@ _ANSWERS = 4
 """The most answers per text."""
 _LONGEST_STATEMENT = 400
 """Characters of a statement that are judged: a little more than the 72 word pieces that the reader learned from."""
-_SUREST = 14.0
+_MOST_ODDS = 14.0
 _KEPT = 2000
 """Cached readings: those of a few questions."""
 
@@ -150,7 +150,7 @@ def settling(reader: TextReader, question: str, statements: Sequence[str]) -> li
     each.
     """
     readings = reader.read([ToRead(question, statement[:_LONGEST_STATEMENT]) for statement in statements])
-    return [max(-_SUREST, min(_SUREST, reading.settles)) for reading in readings]
+    return [max(-_MOST_ODDS, min(_MOST_ODDS, reading.settles)) for reading in readings]
 
 
 def log_odds(share: float) -> float:

@@ -42,8 +42,8 @@ def listing(question: str, units: Sequence[Unit]) -> Reading:
 
 
 def list_by_reading(units: Sequence[Unit], quoted: Reading, reading: Reading) -> Reading:
-    """The surer of `quoted`, which may confirm the reader's answer, and the enumeration that this answer is or belongs to. Where
-    nothing is listed, the reader's answer is all there is.
+    """The likelier of `quoted`, which may confirm the reader's answer, and the enumeration that this answer is or belongs to.
+    Where nothing is listed, the reader's answer is all there is.
     """
     answer = reading.answer or ""
     kept = reading if quoted.answer is None else replace(quoted, promising=reading.promising)

@@ -44,7 +44,7 @@ from hoptrail.types import AnswerKind, Unit
 READ, PATHS = 12, 8  # the number of closest statements that are read, and of paths
 _KEPT = 64
 """Questions whose candidates are kept: the stages of an answer ask the same question of the same passages again."""
-_SUREST = 14.0  # bound on log odds: higher ones carry no more information
+_MOST_ODDS = 14.0  # bound on log odds: higher ones carry no more information
 _NO_SPANS = (("", -20.0), ("", -20.0))
 _SHARPENED = 2.0  # power of the odds that a statement settles the question, as weights of verdicts
 _NEAR = 2.0
@@ -260,7 +260,7 @@ def _fits(said: UnitStatement, time: TimeAsked) -> bool:
 
 
 def _cut(odds: float) -> float:
-    return max(-_SUREST, min(_SUREST, odds))
+    return max(-_MOST_ODDS, min(_MOST_ODDS, odds))
 
 
 def _stems(text: str) -> frozenset[str]:
