@@ -18,7 +18,7 @@ from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Block, BlockKind, Cell, Unit
 
-_LEAST = 0.6
+_LEAST = 0.6  # share of the question's words that a list says; with less it lists something else
 _MOST_WORDS = 5  # words of an item in a sentence
 _LONGEST_LEAD = 120  # characters of the longest line before a list that is taken for its lead
 _LONGEST_ITEM = 160  # characters of the longest paragraph or part of a sentence that is an item

@@ -52,10 +52,10 @@ _OPEN_REFERENCE = re.compile(r"#\d+\b")
 
 _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\b(?=\s+[a-z])", re.IGNORECASE)
 _QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps}
-_PROMISING = 3  # statements of the likeliest answers that are shown if none is given
-_LIKELY = 0.5  # confidence of an answer that is a sample
+_PROMISING = 3  # statements of the likeliest answers, of which as many are shown if none is given
+_LIKELY = 0.5  # confidence above which an answer is a sample: it is rather right than wrong
 _SIMILARITY_COST = 0.6  # what nearness to a chosen sentence costs
-_MOST_SENTENCES = 400  # of a text that is summarised
+_MOST_SENTENCES = 400  # of a text that is summarised: each chosen one is compared with all
 _UNANSWERED_SHARE = 0.3  # the highest assessment without an answer, if the evidence covers all words of the question
 
 

@@ -34,7 +34,7 @@ from hoptrail.language.offline.statement_text import StatementText, marked
 from hoptrail.language.questions.times import TimeAsked, time_asked
 from hoptrail.language.withholding import contradict, say_alike, those_that_hold, told_apart
 from hoptrail.models.question_tagger import tag_question
-from hoptrail.models.reader import TextReader, TextReading, ToRead, log_odds, settling
+from hoptrail.models.reader import TextReader, TextReading, ToRead, bounded, log_odds, settling
 from hoptrail.text.dates import dates_within
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import UnitStatement, statements_of
@@ -44,10 +44,9 @@ from hoptrail.types import AnswerKind, Unit
 READ, PATHS = 12, 8  # the number of closest statements that are read, and of paths
 _KEPT = 64
 """Questions whose candidates are kept: the stages of an answer ask the same question of the same passages again."""
-_MOST_ODDS = 14.0  # bound on log odds: higher ones carry no more information
-_NO_SPANS = (("", -20.0), ("", -20.0))
+_NO_SPANS = (("", -20.0), ("", -20.0))  # below the margins that spans have
 _SHARPENED = 2.0  # power of the odds that a statement settles the question, as weights of verdicts
-_NEAR = 2.0
+_NEAR = 2.0  # log odds by which what is about as likely as the likeliest is less likely
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +152,7 @@ class StatementReader:
         for one in self._kept_paths(question, tuple(units), time) if paths else ():
             if best := _best_span(one.spans, one.reading, avoided | {_stems(one.path.name)}):
                 answer, odds = best
-                settles, path = _cut(one.reading.settles), one.path
+                settles, path = bounded(one.reading.settles), one.path
                 numbers = settles, settles - highest, one.leads, path.share, path.gain
                 link = path.linked, float(path.is_entry), 1 / (1 + path.place), 1 / (1 + path.rank)
                 found.append(Candidate(answer, path.second, (*numbers, *link, *odds), path))
@@ -175,7 +174,7 @@ class StatementReader:
             return {}
         weighed_readings = list(zip(read.weights, read.readings, read.close, strict=False))
         verdict = sum(weight * affirms(reading) for weight, reading, _ in weighed_readings)
-        neither = sum(weight * _cut(log_odds(reading.neither)) for weight, reading, _ in weighed_readings)
+        neither = sum(weight * bounded(log_odds(reading.neither)) for weight, reading, _ in weighed_readings)
         share = sum(weight * one.share for weight, _, one in weighed_readings)
         settled = verdict * max(read.settles)
         return {"yes": (verdict, settled, neither, share, 0.0), "no": (-verdict, -settled, neither, share, 1.0)}
@@ -197,7 +196,7 @@ class StatementReader:
         texts = [StatementText.of(one.said) for one in close[:READ]] if self.model else []
         readings = self.model.read([ToRead(question, one.text) for one in texts]) if self.model else []
         spans = tuple(text.spans(reading) for text, reading in zip(texts, readings, strict=True))
-        return ReadStatements(close, tuple(readings), spans, tuple(_cut(reading.settles) for reading in readings))
+        return ReadStatements(close, tuple(readings), spans, tuple(bounded(reading.settles) for reading in readings))
 
     def _read_paths(self, question: str, units: tuple[Unit, ...], time: TimeAsked | None) -> list[ReadPath]:
         if self.model is None:
@@ -221,12 +220,12 @@ def _best_span(
     """The best of some answers with their margins that is not to be avoided, and its last three numbers; None: there is none."""
     allowed = [one for one in spans if _stems(one[0]) not in avoided] if avoided else spans
     (answer, margin), (_, other) = (*allowed, *_NO_SPANS)[:2]
-    return (answer, (log_odds(reading.helps), _cut(margin), _cut(margin - other))) if answer else None
+    return (answer, (log_odds(reading.helps), bounded(margin), bounded(margin - other))) if answer else None
 
 
 def affirms(reading: TextReading) -> float:
     """The log odds of yes over no."""
-    return _cut(log_odds(reading.yes) - log_odds(reading.no))
+    return bounded(log_odds(reading.yes) - log_odds(reading.no))
 
 
 def _in_order(found: Sequence[Candidate], time: TimeAsked) -> Sequence[Candidate]:
@@ -257,10 +256,6 @@ def _when(said: UnitStatement) -> str:
 
 def _fits(said: UnitStatement, time: TimeAsked) -> bool:
     return time.fits(dates_within(said.said), said.date)
-
-
-def _cut(odds: float) -> float:
-    return max(-_MOST_ODDS, min(_MOST_ODDS, odds))
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -76,7 +76,6 @@ class Comparison:
         return self.sides[order > 0] if order else None
 
 
-_MOST_ANALYSED = 600
 _NAME = r"(?:the )?[A-Z][\w'’.-]*(?: (?:of )?(?:the )?[A-Z0-9][\w'’.-]*)*"
 _OFFERED = re.compile(
     rf"(?P<auxiliary>(?i:is|are|was|were|has|have)) (?P<sides>{_NAME} or {_NAME}) "
@@ -86,10 +85,8 @@ _OFFERED = re.compile(
 
 
 def find_comparison(question: str) -> Comparison | None:
-    """The comparison that `question` makes, or None. Questions over 600 characters are not analysed."""
+    """The comparison that `question` makes, or None."""
     text = squeeze(question).rstrip(" ?.!")
-    if len(text) > _MOST_ANALYSED:
-        return None
     first = next((word.lower for word in words(text)), "")
     if first in {"which", "who", "what", "whose", "of", "in"}:
         return _choice(text)

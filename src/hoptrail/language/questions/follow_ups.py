@@ -23,7 +23,7 @@ from hoptrail.text.mentions import find_names
 from hoptrail.text.words import words
 from hoptrail.types import Answer, AnswerKind, Usage
 
-MOST_TURNS = 8  # earlier turns that are looked at
+MOST_TURNS = 8  # earlier turns that are looked at; the writer reads the last two, each completed from those before it
 LEAST_LIKELY = 0.2
 """Below this probability a message is asked as it stands: of what is written less likely, one in five was meant."""
 

@@ -17,7 +17,7 @@ from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import sentence_ends
 from hoptrail.text.words import words
 
-MOST_QUESTIONS = 6  # questions of one message that are answered
+MOST_QUESTIONS = 6  # questions of one message that are answered; the others are named
 
 HELP = (
     "Ask a question about the documents, for instance “Who signed the lease, and when?”. The answer comes with the sentences "
@@ -34,7 +34,7 @@ _REPLIES = {
 }
 _USER = re.compile(r"^\s*(?:user|human):\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _QUOTED = re.compile(r"[\"'“„«](?P<said>[^\"“”„«»]+)[\"'”“»]")
-_LONGEST_TITLE = 60
+_LONGEST_TITLE = 60  # characters: one line beside a chat window
 
 
 @dataclass(frozen=True, slots=True)

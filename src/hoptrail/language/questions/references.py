@@ -29,7 +29,6 @@ _NOUN_ASKED = re.compile(
 _KINDS = {"who": "person", "whose": "person", "where": "place", "when": "date", "how": "number"}
 _OWNERS = word_set("his her its their")
 _REPLACED = _OWNERS | word_set("he she it they him them")
-_MOST_ANALYSED = 2_000
 
 
 def points_back(question: str, findings: Sequence[Finding]) -> bool:
@@ -66,7 +65,7 @@ def complete(question: str, findings: Sequence[Finding]) -> str:
     """
     question = resolve_references(question, findings)
     latest = next((finding.answer for finding in reversed(findings) if finding.answer), None)
-    if latest is None or len(question) > _MOST_ANALYSED or REFERENCE.search(question):
+    if latest is None or REFERENCE.search(question):
         return question
     # Only a demonstrative with a noun: not `that was` or `this is`.
     kept = FUNCTION_WORDS | {"question"}

@@ -36,8 +36,8 @@ from hoptrail.text.mentions import find_names
 from hoptrail.text.title_scanning import can_be_found, name_key, names_in
 from hoptrail.types import Kind, Unit
 
-MOST_STEPS = 6
-MOST_STRETCHES = 6
+MOST_STEPS, MOST_STRETCHES = 6, 6
+"""Each costs an encoded text."""
 LEAST_WORDS = 3
 """Content words that a stretch needs; a shorter one is joined to the next."""
 

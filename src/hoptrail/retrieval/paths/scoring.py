@@ -26,7 +26,7 @@ from hoptrail.corpus.searching import top_rows
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Numbers, Pairs
 
-MOST_LEAVES = 8
+MOST_LEAVES = 8  # of a tree: those that remain are the bits of one byte
 _BLOCK = 128
 """Rows evaluated at a time, so that their masks stay in the cache."""
 _LOWEST_BIT = np.array([next((bit for bit in range(8) if mask >> bit & 1), 0) for mask in range(256)], dtype=np.uint8)
