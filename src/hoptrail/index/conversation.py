@@ -143,11 +143,11 @@ def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> An
     for answer in answers:
         evidence += [replace(item, hop=item.hop + hops) for item in answer.evidence]
         hops += len(answer.trail)
-    settled = [one for one in answers if one.text is not None]
-    confidences = [one.confidence for one in settled if one.confidence is not None]
+    answered = [one for one in answers if one.text is not None]
+    confidences = [one.confidence for one in answered if one.confidence is not None]
     return Answer(
         message,
-        "\n".join(lines) if settled else None,
+        "\n".join(lines) if answered else None,
         answers[0].recipe,
         answers[0].language,
         tuple(evidence),
@@ -156,7 +156,7 @@ def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> An
         tuple(dict.fromkeys(hit for one in answers for hit in one.ranking)),
         min(confidences, default=None),
         AnswerKind.LIST,
-        lines if settled else (),
+        lines if answered else (),
         next((one.closest for one in answers if one.text is None), ()),
         asked=" ".join(one.asked for one in answers),
         parts=tuple(answers),

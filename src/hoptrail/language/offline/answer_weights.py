@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-from hoptrail.language.offline.paths import Path
+from hoptrail.language.offline.statement_pairs import StatementPair
 from hoptrail.language.tasks import Step
 from hoptrail.models.reader import log_odds
 from hoptrail.text.statements import UnitStatement
@@ -24,8 +24,8 @@ SPAN = ("settles", "above", "closeness", "share", "rank", "helps", "margin", "le
 closeness of the statement; its share of the question's words; 1 / rank of its passage; the log odds that it helps; those of the
 span over no answer, and over the second span.
 """
-PATH = ("settles", "above", "leads", "share", "gain", "linked", "entry", "first", "rank", "helps", "margin", "lead")
-"""The numbers of a candidate on a path: the log odds that its second statement, after the first, settles the question; the same
+PAIR = ("settles", "above", "leads", "share", "gain", "linked", "entry", "first", "rank", "helps", "margin", "lead")
+"""The numbers of a candidate from a pair: the log odds that its second statement, after the first, settles the question; the same
 less the highest of all single statements; the log odds that the first one helps; the share of the question's words of both, and
 what it is more than that of either; how rare the words are that link them; whether the second is an entry about what the first
 names; 1 / place of the first; 1 / rank of the second's passage; the other three as in `SPAN`.
@@ -38,20 +38,20 @@ CONFIDENCE = ("candidate", "answer", "next", "margin", "marked", "others")
 """Log odds of the best candidate, of its answer, and of the next other answer; its margin, as in `SPAN`; as a second opinion, the
 probability with which the question tagger marks the answer among its neighbours, and the highest with which it marks another one.
 """
-NUMBERS = {"span": SPAN, "path": PATH, "verdict": VERDICT, "confidence": CONFIDENCE}
-"""The numbers of each regression."""
+NUMBERS = {"span": SPAN, "path": PAIR, "verdict": VERDICT, "confidence": CONFIDENCE}
+"""The numbers of each regression, by its name in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An answer that a statement gives, by itself or after the first one of a path, its numbers (`SPAN`, `PATH`), and the
+    """An answer that a statement gives, by itself or after the first one of a pair, its numbers (`SPAN`, `PAIR`), and the
     highest probabilities with which the question tagger marks it, and others.
     """
 
     answer: str
     said: UnitStatement
     numbers: tuple[float, ...]
-    path: Path | None = None
+    pair: StatementPair | None = None
     marked: float = 0.0
     others_marked: float = 0.0
 
@@ -69,18 +69,18 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
     """An answer, the spans of the statement that gives it, the probability that it is right, that statement, but for yes and
-    no, and the path that leads to it, if any.
+    no, and the pair that it is from, if any.
     """
 
     answer: str
     support: tuple[Span, ...]
     confidence: float
     said: UnitStatement | None = None
-    path: Path | None = None
+    pair: StatementPair | None = None
 
     def steps(self, question: str) -> tuple[Step, ...]:
-        """The steps to the answer: on a path first the name that leads on."""
-        first = (Step(question, self.path.name, self.path.first.support),) if self.path else ()
+        """The steps to the answer: from a pair first the name that leads on."""
+        first = (Step(question, self.pair.name, self.pair.first.support),) if self.pair else ()
         return (*first, Step(question, self.answer, self.support))
 
 
@@ -97,15 +97,15 @@ class Regression:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The regressions for spans, for those on paths, for yes and no, and for the confidence in an answer."""
+    """The regressions for spans, for those from pairs, for yes and no, and for the confidence in an answer."""
 
     span: Regression
-    path: Regression
+    pair: Regression
     verdict: Regression
     confidence: Regression
 
     def probability(self, candidate: Candidate) -> float:
-        return (self.path if candidate.path else self.span).probability(candidate.numbers)
+        return (self.pair if candidate.pair else self.span).probability(candidate.numbers)
 
 
 @cache

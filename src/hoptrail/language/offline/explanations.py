@@ -203,7 +203,7 @@ def _are_steps(group: Group) -> bool:
     return (group.ordered or 2 * entries <= len(group.members)) and 2 * questions <= len(group.members)
 
 
-def steps(question: str, units: Sequence[Unit], close: Sequence[Close], judge: Judge) -> Reading:
+def procedure(question: str, units: Sequence[Unit], close: Sequence[Close], judge: Judge) -> Reading:
     """The items of the list that describes the procedure, in order; without one, the closest block. No notes on changes."""
     units = [unit for unit in units if not are_change_notes(unit)]
     groups = list(filter(_are_steps, groups_of(units)))

@@ -21,7 +21,7 @@ from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language import tasks
 from hoptrail.language.closeness import Close, encoder_similarity
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
-from hoptrail.language.offline.explanations import explain, steps
+from hoptrail.language.offline.explanations import explain, procedure
 from hoptrail.language.offline.hops import conclude, read_by_hops
 from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.settings import OfflineSettings
@@ -51,7 +51,7 @@ _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question with an unresolved reference cannot be answered."""
 
 _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\b(?=\s+[a-z])", re.IGNORECASE)
-_QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps}
+_QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: procedure}
 _PROMISING = 3  # statements of the likeliest answers, of which as many are shown if none is given
 _LIKELY = 0.5  # confidence above which an answer is a sample: it is rather right than wrong
 _SIMILARITY_COST = 0.6  # what nearness to a chosen sentence costs

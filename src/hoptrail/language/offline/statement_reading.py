@@ -1,7 +1,7 @@
 """Answer a question from single statements, and from two that share a name: each is read once, under its title and headings.
 
     statements    of the first eight passages, by words and meaning; the `READ` closest          language/closeness.py
-    paths         from these to a second statement that has the same name or code                paths.py
+    pairs         from these to a second statement that has the same name or code                statement_pairs.py
     candidates    the best span of each statement, and of each second one read after its first   here
     right         how likely a candidate is right, by a logistic regression over its numbers     answer_weights.py
     together      the two likeliest candidates with one answer count together                    answer_weights.py
@@ -29,7 +29,7 @@ from hoptrail.language.offline.answer_weights import (
     stored_weights,
     weighed,
 )
-from hoptrail.language.offline.paths import Path, find_paths
+from hoptrail.language.offline.statement_pairs import StatementPair, find_pairs
 from hoptrail.language.offline.statement_text import StatementText, marked
 from hoptrail.language.questions.times import TimeAsked, time_asked
 from hoptrail.language.withholding import contradict, say_alike, those_that_hold, told_apart
@@ -41,7 +41,7 @@ from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Unit
 
-READ, PATHS = 12, 8  # the number of closest statements that are read, and of paths
+READ, PAIRS = 12, 8  # the number of closest statements that are read, and of pairs
 _KEPT = 64
 """Questions whose candidates are kept: the stages of an answer ask the same question of the same passages again."""
 _NO_SPANS = (("", -20.0), ("", -20.0))  # below the margins that spans have
@@ -68,12 +68,12 @@ class ReadStatements:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPath:
-    """A path, the reading of its second statement after the first, the answers with their margins (`spans`), and the log odds
+class ReadPair:
+    """A pair, the reading of its second statement after the first, the answers with their margins (`spans`), and the log odds
     that the first helps (`leads`).
     """
 
-    path: Path
+    pair: StatementPair
     reading: TextReading
     spans: list[tuple[str, float]]
     leads: float
@@ -86,7 +86,7 @@ class StatementReader:
         self.model = model
         self._similarity = similarity
         self._kept = lru_cache(_KEPT)(self._read)
-        self._kept_paths = lru_cache(_KEPT)(self._read_paths)
+        self._kept_pairs = lru_cache(_KEPT)(self._read_pairs)
 
     def read(self, question: str, units: Sequence[Unit]) -> ReadStatements:
         """The statements of the first `UNITS` units, and the readings of the closest."""
@@ -104,14 +104,14 @@ class StatementReader:
         return settling(self.model, question, texts) if self.model else ()
 
     def ranked(
-        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, paths: bool = False
+        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, pairs: bool = False
     ) -> list[ReadAnswer]:
-        """All distinct answers of the evidence, on `paths` too, except the names to `avoid`, best first; only yes and no where
+        """All distinct answers of the evidence, from `pairs` too, except the names to `avoid`, best first; only yes and no where
         the question asks for these.
         """
         if tag_question(question).kind is AnswerKind.YES_NO:
             return self._verdicts(question, units)
-        disputed, rest = self._answers(self.candidates(question, units, avoid, paths=paths))
+        disputed, rest = self._answers(self.candidates(question, units, avoid, pairs=pairs))
         return [*those_that_hold(disputed), *rest]
 
     def disputed(self, question: str, units: Sequence[Unit]) -> list[ReadAnswer]:
@@ -131,14 +131,14 @@ class StatementReader:
         for at, one in enumerate(found):
             said, confidence = one.candidate.said, weights.confidence.probability(confidence_numbers(at, found))
             is_other = at and not contradict(found[0], one)
-            path = one.candidate.path
-            answers[bool(is_other)].append(ReadAnswer(one.candidate.answer, said.support, confidence, said, path))
+            pair = one.candidate.pair
+            answers[bool(is_other)].append(ReadAnswer(one.candidate.answer, said.support, confidence, said, pair))
         return answers
 
     def candidates(
-        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, paths: bool = False
+        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, pairs: bool = False
     ) -> tuple[Candidate, ...]:
-        """The best span of each statement that was read, closest first, then on each of the `paths`. No names to `avoid`."""
+        """The best span of each statement that was read, closest first, then that of each of the `pairs`. No names to `avoid`."""
         time, read, avoided = time_asked(question), self.read(question, units), {_stems(name) for name in avoid}
         ranks = {unit.id: rank for rank, unit in reversed(list(enumerate(units, 1)))}
         mean = fmean(read.settles) if read.settles else 0.0
@@ -149,13 +149,13 @@ class StatementReader:
                 numbers = settles, settles - mean, close.closeness, close.share, 1 / ranks[close.said.unit.id]
                 found.append(Candidate(answer, close.said, (*numbers, *odds)))
         highest = max(read.settles, default=0.0)
-        for one in self._kept_paths(question, tuple(units), time) if paths else ():
-            if best := _best_span(one.spans, one.reading, avoided | {_stems(one.path.name)}):
+        for one in self._kept_pairs(question, tuple(units), time) if pairs else ():
+            if best := _best_span(one.spans, one.reading, avoided | {_stems(one.pair.name)}):
                 answer, odds = best
-                settles, path = bounded(one.reading.settles), one.path
-                numbers = settles, settles - highest, one.leads, path.share, path.gain
-                link = path.linked, float(path.is_entry), 1 / (1 + path.place), 1 / (1 + path.rank)
-                found.append(Candidate(answer, path.second, (*numbers, *link, *odds), path))
+                settles, pair = bounded(one.reading.settles), one.pair
+                numbers = settles, settles - highest, one.leads, pair.share, pair.gain
+                link = pair.linked, float(pair.is_entry), 1 / (1 + pair.place), 1 / (1 + pair.rank)
+                found.append(Candidate(answer, pair.second, (*numbers, *link, *odds), pair))
         settling_at = {one.said.place: odds for one, odds in zip(read.close, read.settles, strict=False)}
         marks = marked(question, units[:UNITS], settling_at) if found else []
         found = [one.beside(marks) for one in found]
@@ -198,19 +198,19 @@ class StatementReader:
         spans = tuple(text.spans(reading) for text, reading in zip(texts, readings, strict=True))
         return ReadStatements(close, tuple(readings), spans, tuple(bounded(reading.settles) for reading in readings))
 
-    def _read_paths(self, question: str, units: tuple[Unit, ...], time: TimeAsked | None) -> list[ReadPath]:
+    def _read_pairs(self, question: str, units: tuple[Unit, ...], time: TimeAsked | None) -> list[ReadPair]:
         if self.model is None:
             return []
         read, question = self.read(question, units), time.question if time else question
-        paths = find_paths(question, units, read.close[:READ], PATHS)
-        paths = [path for path in paths if _fits(path.second, time)] if time else paths
-        texts = [StatementText.of(path.second) for path in paths]
+        pairs = find_pairs(question, units, read.close[:READ], PAIRS)
+        pairs = [pair for pair in pairs if _fits(pair.second, time)] if time else pairs
+        texts = [StatementText.of(pair.second) for pair in pairs]
         readings = self.model.read(
-            [ToRead(question, text.text, under_headings(path.first)) for path, text in zip(paths, texts, strict=True)]
+            [ToRead(question, text.text, under_headings(pair.first)) for pair, text in zip(pairs, texts, strict=True)]
         )
         return [
-            ReadPath(path, reading, text.spans(reading), log_odds(read.readings[path.place].helps))
-            for path, text, reading in zip(paths, texts, readings, strict=True)
+            ReadPair(pair, reading, text.spans(reading), log_odds(read.readings[pair.place].helps))
+            for pair, text, reading in zip(pairs, texts, readings, strict=True)
         ]
 
 

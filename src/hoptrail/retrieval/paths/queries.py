@@ -43,7 +43,7 @@ LEAST_WORDS = 3
 
 _REFERENCE = re.compile(r"#(\d{1,2})\b")
 _BORDER = re.compile(r"[,;:.?!]\s|\s(?:and|while|that|which|who|whose|where|when|as)\s")
-KEYWORDS, PASSAGES, SENTENCES = 0.4, 0.3, 0.3
+_BY_WORDS, _BY_VECTOR, _BY_SENTENCE = 0.4, 0.3, 0.3
 """Weights in a query's score of a passage: by words, by its vector, by its best sentence, each as a share of the best."""
 
 
@@ -246,7 +246,7 @@ class QuestionScores:
             keywords.frequencies(queries.words),
             keywords.sizes()[0],
         )
-        promising = best_column(KEYWORDS * scores.keywords + PASSAGES * scores.passages)
+        promising = best_column(_BY_WORDS * scores.keywords + _BY_VECTOR * scores.passages)
         scores.read(np.sort(top_rows(promising, read)))
         return scores
 
@@ -263,7 +263,7 @@ class QuestionScores:
     def shares(self) -> FloatMatrix:
         """The score of every passage for every query, 0 to 1: n x k."""
         passages, sentences = shares_of_columns(self.passages), shares_of_columns(self.sentences)
-        mixed: FloatMatrix = KEYWORDS * self.keywords + PASSAGES * passages + SENTENCES * sentences
+        mixed: FloatMatrix = _BY_WORDS * self.keywords + _BY_VECTOR * passages + _BY_SENTENCE * sentences
         return mixed
 
 
