@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from hoptrail.errors import UsageError
 from hoptrail.language.entity_finders import RULES, check_finder
 
+QUESTION_CHARACTERS = 2_000  # far more than one question has: longer ones are texts
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfflineSettings:
@@ -20,7 +22,7 @@ class OfflineSettings:
     reader: bool = True
     """Whether to use the trained reader. Without it only lists are answered; the closest statements are shown all the same."""
 
-    question_characters: int = 2_000
+    question_characters: int = QUESTION_CHARACTERS
     """The rest of a longer question is ignored."""
     unit_characters: int = 20_000
     unit_sentences: int = 200

@@ -29,7 +29,7 @@ from hoptrail.corpus.searching import top_rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import MENTIONS
 from hoptrail.errors import NotBuilt
-from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.offline.settings import QUESTION_CHARACTERS
 from hoptrail.language.questions.plans import make_plan
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.text.mentions import find_names
@@ -65,7 +65,7 @@ class PathQueries:
     def of(cls, question: str, steps: Sequence[str] | None = None) -> PathQueries:
         """The queries of a question; without `steps` rules decompose it."""
         if steps is None:
-            steps = make_plan(question, MOST_STEPS, OfflineSettings().question_characters).questions
+            steps = make_plan(question, MOST_STEPS, QUESTION_CHARACTERS).questions
         several = tuple(steps[:MOST_STEPS]) if len(steps) > 1 else ()
         return cls(question, several, stretches(question), tuple(dict.fromkeys(_words(question))))
 
