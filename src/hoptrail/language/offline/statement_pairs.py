@@ -76,8 +76,7 @@ def find_pairs(question: str, units: Sequence[Unit], close: Sequence[Close], mos
     places = {said.place: at for at, (_, said) in enumerate(statements)}
     promising: list[tuple[float, int, int, int, float, float, bool]] = []
     for place, one in enumerate(close):
-        if (first := places.get(one.said.place)) is None:
-            continue
+        first = places[one.said.place]
         start = statements[first][1]
         rarity = _rarity(links_of(start), holders)
         told = _spaced(start.text)

@@ -17,7 +17,7 @@ from hoptrail.text import lexicon
 from hoptrail.text.mentions import Mention, find_names
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.values import date_order, read_date, read_number, same_value
-from hoptrail.text.words import content_stems, stem, words
+from hoptrail.text.words import content_stems, lower_words, stem, words
 
 
 class ComparisonRule(StrEnum):
@@ -177,7 +177,7 @@ _ROLE = re.compile(
 
 def _choice(text: str) -> Comparison | None:
     choice = find_choice(text)
-    if choice is None or choice.ordering not in {word.lower for word in words(choice.ask)}:
+    if choice is None or choice.ordering not in lower_words(choice.ask):
         return None
     match = _ROLE.search(choice.ask.lower())
     role = match["whose"] or match["had"] if match else ""

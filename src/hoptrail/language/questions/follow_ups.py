@@ -20,7 +20,7 @@ from hoptrail.language.questions.messages import read_message
 from hoptrail.language.tasks import OFFLINE, Finding, FollowUp, Language, Turn
 from hoptrail.models.follow_up_writer import WrittenFollowUp, write_follow_up
 from hoptrail.text.mentions import find_names
-from hoptrail.text.words import words
+from hoptrail.text.words import lower_words
 from hoptrail.types import Answer, AnswerKind, Usage
 
 MOST_TURNS = 8  # earlier turns that are looked at; the writer reads the last two, each completed from those before it
@@ -101,16 +101,12 @@ def complete_follow_up(message: str, before: Sequence[Turn]) -> WrittenFollowUp 
 
 def names_nothing_new(completed: str, message: str, turns: Sequence[Turn]) -> bool:
     """Whether every name of a completed message is in the message or in the turns before."""
-    said = _words(" ".join([message, *(f"{turn.asked} {turn.answer or ''}" for turn in turns)]))
-    return _words(" ".join(name.text for name in find_names(completed))) <= said
+    said = lower_words(" ".join([message, *(f"{turn.asked} {turn.answer or ''}" for turn in turns)]))
+    return lower_words(" ".join(name.text for name in find_names(completed))) <= said
 
 
 def _adds_nothing(written: WrittenFollowUp, message: str) -> bool:
-    return _words(written.text) <= _words(message)
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word.lower for word in words(text))
+    return lower_words(written.text) <= lower_words(message)
 
 
 def _questions_and_answers(before: Sequence[Turn]) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from hoptrail.language.tasks import Finding
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
 from hoptrail.text.mentions import find_names
-from hoptrail.text.words import Word, words
+from hoptrail.text.words import Word, lower_words, words
 
 REFERENCE = re.compile(r"#\d{1,3}")
 """The answer to an earlier sub-question, by its number."""
@@ -123,14 +123,10 @@ def _kind_asked(question: str) -> str:
 
 def is_completion(question: str, completed: str, findings: Sequence[Finding]) -> bool:
     """Whether `completed` keeps every name of `question` and adds a word of an earlier answer."""
-    before, after = _bag(question), _bag(completed)
-    names = _bag(" ".join(name.text for name in find_names(question)))
-    answered = _bag(" ".join(finding.answer or "" for finding in findings)) - ARTICLES
+    before, after = lower_words(question), lower_words(completed)
+    names = lower_words(" ".join(name.text for name in find_names(question)))
+    answered = lower_words(" ".join(finding.answer or "" for finding in findings)) - ARTICLES
     return names <= after and not answered.isdisjoint(after - before)
-
-
-def _bag(text: str) -> frozenset[str]:
-    return frozenset(word.lower for word in words(text))
 
 
 def _is_demonstrative(said: Sequence[Word], at: int) -> bool:
