@@ -5,7 +5,7 @@
                     dates do not tell, all are given as one answer, with what tells them    `told_apart`, `all_of`
                     apart, and none of them alone
     kind            it is neither yes nor no, where the question asks for these             `of_kind`
-    threshold       it is less likely to be right than the offline language asks for        `least_confidence`, `held_to`
+    threshold       it is less likely to be right than the offline language asks for        `LEAST_SHARE`, `held_to`
     recipe          the best answer of all stages of `trail` is less likely than that asks  recipes/trail.py
     meaning         the question was completed, and something else may be meant             `doubted`
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 _ALIKE, _RIVAL = 0.5, 1.5
 """Least share of common words of two statements that contradict each other, and how far behind in log odds the other may be."""
-_SHARE = {Abstain.ALWAYS: 1.0, Abstain.ALLOWED: 0.25, Abstain.NEVER: 0.0}
-"""What counts of the least confidence; a quarter where an answer is withheld only if nothing helps."""
+LEAST_SHARE = {Abstain.ALWAYS: 1.0, Abstain.ALLOWED: 0.25, Abstain.NEVER: 0.0}
+"""What counts of the offline language's least confidence; a quarter where an answer is withheld only if nothing helps."""
 _LEAST_MEANT = 0.5
 """Where a completed question is meant with less, its answer is a guess: of 222 turns of dialogues 18 instead of 23 get a wrong
 answer, and 71 instead of 78 a right one.
@@ -94,11 +94,6 @@ def of_kind(kind: AnswerKind, reading: Reading) -> Reading:
     if kind is AnswerKind.YES_NO:
         return replace(reading, answer=None, items=(), kind=AnswerKind.YES_NO)
     return reading
-
-
-def least_confidence(setting: float, abstain: Abstain) -> float:
-    """The confidence from which an answer is given, by the setting of the offline language and what the recipe allows."""
-    return setting * _SHARE[abstain]
 
 
 def held_to(least: float, reading: Reading) -> Reading:

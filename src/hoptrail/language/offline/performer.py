@@ -30,7 +30,7 @@ from hoptrail.language.questions.follow_ups import complete_follow_up
 from hoptrail.language.questions.plans import Plan, make_plan
 from hoptrail.language.questions.references import clarify, complete
 from hoptrail.language.tasks import Reading, Reply, Task
-from hoptrail.language.withholding import all_of, held_to, least_confidence, of_kind
+from hoptrail.language.withholding import LEAST_SHARE, all_of, held_to, of_kind
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.question_tagger import tag_question
 from hoptrail.models.reader import Remembered, TextReader, installed_reader
@@ -119,7 +119,7 @@ class OfflineLanguage:
             case tasks.Decompose():
                 return _decompose(task, self._settings)
             case tasks.Read(question, evidence, abstain):
-                return self._answer(question, evidence, least_confidence(self._settings.least_confidence, abstain))
+                return self._answer(question, evidence, self._settings.least_confidence * LEAST_SHARE[abstain])
             case tasks.Assess() | tasks.Verify():
                 return self._assess(task)
             case tasks.Integrate():
@@ -167,7 +167,7 @@ class OfflineLanguage:
     def _integrate(self, task: tasks.Integrate) -> Reading:
         units, reading = distinct_units(task.evidence, self._settings), Reading(None)
         if units:
-            reading = self._read(task.question, units, least_confidence(self._settings.least_confidence, task.abstain))
+            reading = self._read(task.question, units, self._settings.least_confidence * LEAST_SHARE[task.abstain])
         plan, lines = _plan(task.question, self._settings), lines_within(units, self._settings)
         concluded = conclude(task.question, plan, task.findings, lines, reading)
         return of_kind(tag_question(task.question[: self._settings.question_characters]).kind, concluded)

@@ -115,13 +115,10 @@ class StatementReader:
         return [*those_that_hold(disputed), *rest]
 
     def disputed(self, question: str, units: Sequence[Unit]) -> list[ReadAnswer]:
-        """The likeliest answer and those that contradict it, where no dates tell which holds, each with what tells it from the
-        others (`311 (Finance)`); none where there is no contradiction.
-        """
+        """The likeliest answer and those that contradict it, told apart, where no dates tell which holds; else none."""
         if tag_question(question).kind is AnswerKind.YES_NO:
             return []
-        disputed, _ = self._answers(self.candidates(question, units))
-        return told_apart(disputed)
+        return told_apart(self._answers(self.candidates(question, units))[0])
 
     def _answers(self, candidates: Sequence[Candidate]) -> tuple[list[ReadAnswer], list[ReadAnswer]]:
         """The best answer and those that contradict it, then all others, each by likelihood."""
