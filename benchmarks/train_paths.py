@@ -339,7 +339,7 @@ def main() -> None:
         for name in filter(None, options.judge.split(",")):
             judged = examples(name, load_dataset(data_folder(name)), work / name / INDEX_FOLDER, options.seed)
             ranked = ((one.described, judge(one.described, scorer, encoder)) for one in judged)
-            orders = [scoring.in_order(described, scores, AS_TRAINED.sure) for described, scores in ranked]
+            orders = [scoring.in_order(described, scores, AS_TRAINED.leading) for described, scores in ranked]
             rows += measured(name, judged, orders)
     print_table(("data", "hops", "questions", "all found", *MEASURES), rows)
 

@@ -3,7 +3,7 @@
     python -m training.answers FOLDER[:EACH]... [--report] [--work DIR]
 
 FOLDER is a folder of people's documents for `hoptrail evaluate`; `:3` takes every third question. Four regressions are fitted
-(`hoptrail.language.offline.answer_weights`): how likely each candidate is right, and each on a path of two statements, how
+(`hoptrail.language.offline.answer_weights`): how likely each candidate is right, and each from a pair of statements, how
 likely the best answer is, and how likely yes or no is.
 `--report` prints how answers are judged by weights fitted on all other folders, and writes nothing. `--work` keeps the indexes.
 """
@@ -82,17 +82,17 @@ def example_of(folder: str, question: Question, reader: StatementReader, units: 
     if kind is not AnswerKind.SHORT:
         return None
     names = [mention.text for mention in find_mentions(question.question, question=True)]
-    candidates = reader.candidates(question.question, units, names, paths=True)
+    candidates = reader.candidates(question.question, units, names, pairs=True)
     return Example(folder, candidates, tuple(answers(one.answer) for one in candidates))
 
 
 def fitted(found: Sequence[Example]) -> Weights:
     """The weights for these examples: of candidates, then of the best answers; of yes and no."""
-    pairs = [(one, right) for example in found for one, right in zip(example.candidates, example.right, strict=True)]
-    span = _regression([(one.numbers, right) for one, right in pairs if one.path is None])
-    path = _regression([(one.numbers, right) for one, right in pairs if one.path is not None])
+    known = [(one, right) for example in found for one, right in zip(example.candidates, example.right, strict=True)]
+    span = _regression([(one.numbers, right) for one, right in known if one.pair is None])
+    pair = _regression([(one.numbers, right) for one, right in known if one.pair is not None])
     verdict = _regression([one for example in found for one in example.verdicts])
-    candidates = Weights(span, path, verdict, verdict)
+    candidates = Weights(span, pair, verdict, verdict)
     return replace(candidates, confidence=_regression([_best(one, candidates) for one in found if one.candidates]))
 
 

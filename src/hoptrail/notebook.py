@@ -17,8 +17,8 @@ def answer_html(answer: Answer) -> str:
     if answer.text is None:
         head = _unsettled(answer)
     else:
-        sure = "" if answer.confidence is None else f" ({answer.certainty}, confidence {answer.confidence:.2f})"
-        head = f"<p><strong>{escape(answer.text)}</strong>{sure}</p>"
+        certainty = "" if answer.confidence is None else f" ({answer.certainty}, confidence {answer.confidence:.2f})"
+        head = f"<p><strong>{escape(answer.text)}</strong>{certainty}</p>"
     hops = ""
     for number, hop in enumerate(answer.trail):
         quotes = "".join(

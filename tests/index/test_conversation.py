@@ -9,7 +9,7 @@ import pytest
 
 from hoptrail import Answer, Hop, Index, UsageError
 from hoptrail.errors import TaskFailed
-from hoptrail.language.questions import messages
+from hoptrail.language.questions import follow_ups
 from hoptrail.language.scripted import Failure, Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.language.tasks import FollowUp, Read
 from hoptrail.models.follow_up_writer import WrittenFollowUp
@@ -178,7 +178,7 @@ def test_an_answer_is_no_surer_than_its_question(
     alone = index.ask(BORN)
     assert alone.text == "Utrecht"
     assert alone.confidence
-    monkeypatch.setattr(messages, "write_follow_up", lambda *_: WrittenFollowUp(BORN, meant))
+    monkeypatch.setattr(follow_ups, "write_follow_up", lambda *_: WrittenFollowUp(BORN, meant))
     answer = index.ask("and where?", before=index.ask("Who is the deputy of Nadia Fell?"))
     assert answer.asked == BORN
     assert answer.confidence == pytest.approx(alone.confidence * meant, abs=1e-4)

@@ -18,7 +18,7 @@ from hoptrail.text.values import (
     read_number,
     same_answer,
     same_value,
-    with_unit,
+    with_measure,
 )
 
 
@@ -291,13 +291,13 @@ def test_a_comma_before_one_or_two_digits_is_that_of_a_decimal(number: int, plac
 )
 def test_a_number_is_shown_with_the_unit_beside_it(text: str, figure: str, shown: str) -> None:
     start = text.index(figure)
-    assert with_unit(text, start, start + len(figure)) == shown
+    assert with_measure(text, start, start + len(figure)) == shown
 
 
 @given(st.text(max_size=20), st.integers(0, 9999), st.text(max_size=20))
 def test_a_number_with_its_unit_stands_in_the_text(before: str, number: int, after: str) -> None:
     text = f"{before}{number}{after}"
-    shown = with_unit(text, len(before), len(before) + len(str(number)))
+    shown = with_measure(text, len(before), len(before) + len(str(number)))
     assert str(number) in shown
     assert shown in squeeze(text)
 

@@ -7,28 +7,22 @@ answered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from queue import SimpleQueue
 from threading import Event
 from typing import TypedDict, Unpack
 
-from hoptrail.errors import TaskFailed
 from hoptrail.language.listener import Listener, ObservedLanguage
-from hoptrail.language.questions.messages import MOST_QUESTIONS, complete_follow_up, read_message, stands_alone
-from hoptrail.language.tasks import OFFLINE, Finding, FollowUp, Language, Turn
+from hoptrail.language.questions.follow_ups import question_meant, stands_alone, turn_of, turns_of
+from hoptrail.language.questions.messages import MOST_QUESTIONS, read_message
+from hoptrail.language.tasks import OFFLINE, Language
+from hoptrail.language.withholding import doubted
 from hoptrail.models.tracing import said, span
 from hoptrail.recipes.recipe import Recipe
 from hoptrail.retrieval.corpus import check_question
-from hoptrail.types import Answer, AnswerKind, Evidence, Guess, Hop, Trail, Usage
-
-MOST_TURNS = 8  # earlier turns that are looked at
-
-LEAST_MEANT = 0.5
-"""Where a completed question is meant with less, its answer is a guess: of 222 turns of dialogues 18 instead of 23 get a wrong
-answer, and 71 instead of 78 a right one.
-"""
+from hoptrail.types import Answer, AnswerKind, Evidence, Hop, Trail, Usage
 
 
 class SearchOptions(TypedDict, total=False):
@@ -104,12 +98,12 @@ def _answer(
     if writes and len(questions) == 1 and stands_alone(questions[0], turns):
         questions, alone = (asked,), True  # a model is shown the wishes in a message, which are left out without one
     for question in questions:
-        whole = _completed(question, [] if alone and not answers else turns, language)
-        begun(whole.question)
-        answer = _doubted(recipe.answer(whole.question), whole.probability)
-        usage, notes = answer.usage + whole.usage, (*answer.notes, *filter(None, [whole.note, unmet]))
-        answers.append(replace(answer, question=question, asked=whole.question, usage=usage, notes=notes))
-        turns.append(_turn(answers[-1]))
+        meant = question_meant(question, [] if alone and not answers else turns, language)
+        begun(meant.question)
+        answer = doubted(recipe.answer(meant.question), meant.probability)
+        usage, notes = answer.usage + meant.usage, (*answer.notes, *filter(None, [meant.note, unmet]))
+        answers.append(replace(answer, question=question, asked=meant.question, usage=usage, notes=notes))
+        turns.append(turn_of(answers[-1]))
     left = [f"Not asked: {question}" for question in read.questions[MOST_QUESTIONS:]]
     if len(answers) == 1:
         return replace(answers[0], question=asked)
@@ -138,94 +132,31 @@ def completed(message: str, before: Sequence[Answer], language: Language) -> str
     """The question to search for: a message without the words around its questions, completed from the answers before."""
     read = read_message(message, writes=True)
     question = " ".join(read.questions) or check_question(message)
-    return _completed(question, [] if read.introduced else turns_of(before), language).question
-
-
-def turns_of(answers: Iterable[Answer]) -> list[Turn]:
-    """The last turns, oldest first; replies are none. What was not completed yet, as in messages that a client sends, is."""
-    turns: list[Turn] = []
-    for answer in [one for whole in answers for one in (whole.parts or (whole,))][-MOST_TURNS:]:
-        if answer.kind is AnswerKind.REPLY:
-            continue
-        whole = answer.asked
-        if answer.asked == answer.question:
-            read = read_message(answer.question, writes=True)
-            questions = read.questions if len(read.questions) == 1 else (answer.question,)
-            written = complete_follow_up(questions[0], turns) if turns else None
-            whole = written.text if written else questions[0]
-        turns.append(replace(_turn(answer), asked=whole))
-    return turns
-
-
-def _turn(answer: Answer) -> Turn:
-    # A guess was shown, so a message may follow it up.
-    shown = answer.guess.text if answer.text is None and answer.guess else answer.text
-    return Turn(answer.asked, shown, tuple(Finding(hop.question, hop.asked, hop.answer) for hop in answer.trail))
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A question as it is asked, the probability that this is meant, a note if it could not be completed, and what that cost."""
-
-    question: str
-    probability: float = 1.0
-    note: str = ""
-    usage: Usage = field(default_factory=Usage)
-
-
-def _completed(question: str, turns: Sequence[Turn], language: Language) -> _Asked:
-    if not turns:
-        return _Asked(question)
-    written = complete_follow_up(question, turns)
-    if stands_alone(question, turns):
-        return _Asked(written.text if written else question)
-    if written and language.name.startswith(OFFLINE):
-        return _Asked(written.text, written.probability)
-    usage = Usage()
-    try:
-        reply = language.perform(FollowUp(question, tuple(turns)))
-        if reply.value not in {None, turns[-1].asked}:  # to ask the same again is no follow-up
-            return _Asked(reply.value, usage=reply.usage)
-        usage = reply.usage
-    except TaskFailed as failure:
-        usage = failure.usage or usage
-    note = f"It is not clear what “{question}” follows up: it was asked as it stands."
-    return _Asked(question, note=note, usage=usage)
-
-
-def _doubted(answer: Answer, probability: float) -> Answer:
-    """An answer to a question that is meant with a probability: it is no surer than both together, and perhaps a guess."""
-    if answer.confidence is None:
-        return answer
-    sure = round(answer.confidence * probability, 4)
-    if probability >= LEAST_MEANT or answer.text is None:
-        return replace(answer, confidence=sure, guess=answer.guess and replace(answer.guess, confidence=sure))
-    said = tuple(one for one in answer.evidence if one.hop == answer.evidence[-1].hop)
-    return replace(answer, text=None, items=(), confidence=sure, guess=Guess(answer.text, sure, said))
+    return question_meant(question, [] if read.introduced else turns_of(before), language).question
 
 
 def _joined(message: str, answers: Sequence[Answer], notes: Sequence[str]) -> Answer:
-    """One answer to several questions, a line for each; `parts` has the answers. It is as sure as its most doubtful line."""
+    """One answer to several questions, a line for each; `parts` has the answers. It is as likely as its least likely line."""
     lines = tuple(f"{one.asked} {'Not settled.' if one.text is None else one.text}" for one in answers)
     evidence: list[Evidence] = []
     hops = 0  # of the answers before, in the joint trail
     for answer in answers:
         evidence += [replace(item, hop=item.hop + hops) for item in answer.evidence]
         hops += len(answer.trail)
-    settled = [one for one in answers if one.text is not None]
-    sure = [one.confidence for one in settled if one.confidence is not None]
+    answered = [one for one in answers if one.text is not None]
+    confidences = [one.confidence for one in answered if one.confidence is not None]
     return Answer(
         message,
-        "\n".join(lines) if settled else None,
+        "\n".join(lines) if answered else None,
         answers[0].recipe,
         answers[0].language,
         tuple(evidence),
         Trail(tuple(hop for one in answers for hop in one.trail)),
         sum((one.usage for one in answers), Usage()),
         tuple(dict.fromkeys(hit for one in answers for hit in one.ranking)),
-        min(sure, default=None),
+        min(confidences, default=None),
         AnswerKind.LIST,
-        lines if settled else (),
+        lines if answered else (),
         next((one.closest for one in answers if one.text is None), ()),
         asked=" ".join(one.asked for one in answers),
         parts=tuple(answers),

@@ -28,7 +28,7 @@ UNITS = 8  # number of best units whose statements are scored, unless a caller s
 _ENCODED, _VECTORS = 20, 4096
 """Number of statements, best by words, that are encoded; and number of vectors that are kept."""
 _ABOVE = 0.6  # weight of a word in title or headings, relative to one in the statement
-_SETTLES, _CERTAIN = 0.12, 8.0
+_SETTLES, _MOST_ODDS = 0.12, 8.0
 """Weight of the log odds that a statement settles the question, relative to the share of words; and where they are cut."""
 _LONGEST = 1_200  # characters of a statement with its title and headings
 _MEANING, _RANK = 0.9, 0.15
@@ -75,7 +75,7 @@ def close_statements(
 def judged(close: Sequence[Close], odds: Sequence[float]) -> tuple[Close, ...]:
     """The statements with the first ones in the order of their closeness and the log odds that each settles the question."""
     weighed = [
-        replace(one, closeness=one.closeness + _SETTLES * min(_CERTAIN, max(-_CERTAIN, settles)))
+        replace(one, closeness=one.closeness + _SETTLES * min(_MOST_ODDS, max(-_MOST_ODDS, settles)))
         for one, settles in zip(close, odds, strict=False)
     ]
     return (*sorted(weighed, key=lambda one: -one.closeness), *close[len(odds) :])

@@ -69,7 +69,7 @@ class ObservedLanguage:
 
 
 class LazyLanguage:
-    """The language that `open_` opens on first use, which is when its errors are raised."""
+    """The language of a search, which few recipes ask: `open_` opens it on first use, which is when its errors are raised."""
 
     def __init__(self, open_: Callable[[], Language]) -> None:
         self._open = open_
@@ -85,10 +85,6 @@ class LazyLanguage:
     def perform(self, task: Task[T]) -> Reply[T]:
         """See `Language.perform`."""
         return self._language.perform(task)
-
-    def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
-        """See `StatementJudge`."""
-        return judged(self._language, question, units)
 
 
 class Meter:

@@ -120,8 +120,8 @@ class Reading:
 
     The last step yields `answer`. The `support` of every step lies inside a source of the evidence. `items` are the parts of an
     answer of the kind list or steps, in order. `promising` are the spans that may settle the question, most probable first, to be
-    shown if no answer is sure enough. `withheld` is the step of an answer with a confidence too low to give it. `notes` say what
-    else a reader must know.
+    shown if no answer is given. `withheld` is the step of an answer with a confidence too low to give it. `notes` say what else a
+    reader must know.
     """
 
     answer: str | None

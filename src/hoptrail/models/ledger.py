@@ -257,12 +257,12 @@ class RememberedReplies:
                 self._connection.close()
             self._connection = None
 
-    def _rows(self, statement: str, *values: str | float) -> list[tuple[Any, ...]]:
-        """The rows that a statement selects; none where there is no file yet."""
+    def _rows(self, query: str, *values: str | float) -> list[tuple[Any, ...]]:
+        """The rows that a query selects; none where there is no file yet."""
         if not self.path.exists():
             return []
         with self._transaction(write=False) as connection:
-            return connection.execute(statement, values).fetchall()
+            return connection.execute(query, values).fetchall()
 
     @contextmanager
     def _transaction(self, *, write: bool = True) -> Iterator[sqlite3.Connection]:

@@ -44,9 +44,9 @@ LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
 """Word pieces of a message, of a question before a text, and of the text."""
 NARROW = 192
 """The width of the layers for messages and for times."""
-_SURE = 0.7
+_LEAST_LIKELY = 0.7
 """A less likely relation is none, a less likely kind a short answer."""
-_SURE_LIST = 0.94
+_LEAST_LIKELY_LIST = 0.94
 """The same for lists, because what might be several things often is one."""
 _COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0, "sides": 1.0}
 """Of a place in log probability; between 1 and 4 the judged rows hardly change."""
@@ -121,7 +121,7 @@ class QuestionTagger:
         compares = heads["form"][QuestionForm.COMPARE.value] >= heads["form"].max() - 1
         sides = tuple(place for place, _ in _marked("sides", heads, offsets, question)) if compares else ()
         is_difference = kind is AnswerKind.PASSAGE and len(sides) == 2
-        if not is_difference and odds.max() < np.log(_SURE_LIST if kind is AnswerKind.LIST else _SURE):
+        if not is_difference and odds.max() < np.log(_LEAST_LIKELY_LIST if kind is AnswerKind.LIST else _LEAST_LIKELY):
             kind = AnswerKind.SHORT
         if form is not QuestionForm.CHAIN or not offsets:
             return QuestionTags(kind, form, sides=sides)
@@ -142,7 +142,7 @@ class QuestionTagger:
         odds = heads["relation"] - np.logaddexp.reduce(heads["relation"])
         places = _marked("when", heads, offsets, question)
         found = TimeRelation(int(odds.argmax()))
-        if found is TimeRelation.NONE or not places or odds.max() < np.log(_SURE):
+        if found is TimeRelation.NONE or not places or odds.max() < np.log(_LEAST_LIKELY):
             return TimeTags(TimeRelation.NONE)
         return TimeTags(found, tuple(place for place, _ in places))
 

@@ -32,7 +32,7 @@ _ANSWERS = 4
 """The most answers per text."""
 _LONGEST_STATEMENT = 400
 """Characters of a statement that are judged: a little more than the 72 word pieces that the reader learned from."""
-_SUREST = 14.0
+_MOST_ODDS = 14.0  # log odds beyond these say nothing more
 _KEPT = 2000
 """Cached readings: those of a few questions."""
 
@@ -150,13 +150,17 @@ def settling(reader: TextReader, question: str, statements: Sequence[str]) -> li
     each.
     """
     readings = reader.read([ToRead(question, statement[:_LONGEST_STATEMENT]) for statement in statements])
-    return [max(-_SUREST, min(_SUREST, reading.settles)) for reading in readings]
+    return [bounded(reading.settles) for reading in readings]
 
 
 def log_odds(share: float) -> float:
     """The log odds of a probability, kept away from 0 and 1."""
     share = min(1 - 1e-6, max(1e-6, share))
     return math.log(share / (1 - share))
+
+
+def bounded(odds: float) -> float:
+    return max(-_MOST_ODDS, min(_MOST_ODDS, odds))
 
 
 def _logistic(value: float) -> float:

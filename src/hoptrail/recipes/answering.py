@@ -14,6 +14,7 @@ from hoptrail.corpus.rows import said_date
 from hoptrail.errors import TaskFailed
 from hoptrail.language.listener import Meter
 from hoptrail.language.tasks import Finding, Reading, Step
+from hoptrail.language.withholding import is_guess
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.text.dates import date_of
 from hoptrail.text.statements import wording_of
@@ -21,9 +22,6 @@ from hoptrail.types import Document, Evidence, Guess, Hit, Hop, Kind, Ranking, S
 
 MOST_CITED = 4
 """Spans cited for one hop; a reader would not check more."""
-
-LEAST_GUESS = 0.15
-"""Below this probability of being right not even a guess is shown: on folders of strangers hardly any of them is right."""
 
 ONLINE = "online:"
 """Prefix of the channels of hits from the web; the engine's name follows."""
@@ -140,8 +138,8 @@ def withheld_hop(question: str, reading: Reading, read: Ranking) -> CitedHop | N
 
 
 def guess_of(withheld: CitedHop | None, confidence: float, corpus: Corpus, at: int) -> Guess | None:
-    """An answer that is withheld, as a guess about hop `at`, if it is likely enough and what it cites supports it."""
-    if withheld is None or withheld.hop.verdict is not Verdict.ANSWERED or confidence < LEAST_GUESS:
+    """An answer that is withheld, as a guess about hop `at`, if it may be one."""
+    if withheld is None or not is_guess(withheld.hop, confidence):
         return None
     evidence = tuple(replace(item, hop=at) for item in cite([withheld], corpus))
     return Guess(withheld.hop.answer or "", confidence, evidence)

@@ -15,10 +15,11 @@ from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
 from hoptrail.text.words import content_stems, terms
 from hoptrail.types import BlockKind, Kind, Ranking, Span, Statement, Unit
 
-MOST_SHOWN = 3
+MOST_SHOWN = 3  # as many as are read at a glance
 _SHOWN_KINDS = frozenset({Kind.PASSAGE, Kind.SENTENCE})
 """Kinds of units whose text is a slice of a document."""
 _SPANS_A_UNIT, _MOST_SPANS = 4, 24
+"""Of the sources of a summary, and of all: their sentences are as many as those of some passages."""
 _LONGEST_VALUE = 60
 """Characters up to which an item, or a row of one cell, is a value rather than a sentence."""
 _ANNOUNCEMENT = re.compile(r"[?:]$|\b(?:the following|as follows)\b[^.!?]{0,60}$", re.IGNORECASE)

@@ -8,7 +8,7 @@
     confidence    combined over the stages; below `least_confidence` the recipe abstains      `combined_confidence`
     order         the answer's passages: what was found to be evidence comes first            `order_by_reading`
 
-Stages run from the cheapest to the dearest, and end with the first answer that the language's own confidence makes sure enough.
+Stages run from the cheapest to the dearest, and end with the first answer in which the language is confident enough.
 Stages with the same answer have read much the same passages, so together they have the highest of their confidences. Different
 answers do not lower it. The chain completes sub-questions from earlier answers, tries each at most twice, and concludes:
 
@@ -127,7 +127,7 @@ NO_CHAIN = ChainSettings(most_hops=0)
 
 @dataclass(frozen=True)
 class TrailRecipe:
-    """Passages on whole paths, read at once, then step by step, until an answer is sure enough."""
+    """Passages on whole paths, read at once, then step by step, until an answer is confident enough."""
 
     corpus: Corpus
     language: Language
@@ -161,12 +161,12 @@ class TrailRecipe:
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else left_open(best, opinions)
         evidence = cite(hops, self.corpus)
-        unsure = max([(combined, concluding_hop(best)), *(one.withheld for one in opinions)], key=lambda one: one[0])
+        withheld = max([(combined, concluding_hop(best)), *(one.withheld for one in opinions)], key=lambda one: one[0])
+        confidence, guessed = (combined, None) if text is not None else withheld
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         shown = without_repeats((*found, *read))
         trail = Trail(tuple(cited.hop for cited in hops))
         ordered = order_by_reading(found, shown, opinions)
-        confidence = combined if text is not None else unsure[0]
         # First those of several hops, whose last hop asks what is left of the question.
         by_hops = sorted(opinions, key=lambda opinion: len(opinion.hops) < 2)
         promising = tuple(dict.fromkeys(span for opinion in by_hops for span in opinion.promising))
@@ -175,7 +175,7 @@ class TrailRecipe:
             kind=best.kind,
             items=best.items if text is not None else (),
             closest=closest(question, shown, self.corpus, self.language, promising),
-            guess=guess_of(unsure[1], unsure[0], self.corpus, len(hops) - 1) if text is None else None,
+            guess=guess_of(guessed, confidence, self.corpus, len(hops) - 1),
             notes=best.notes or opinions[0].notes,
         )
 
@@ -207,7 +207,7 @@ class TrailRecipe:
 @dataclass(frozen=True, slots=True)
 class Opinion:
     """One stage's answer to the question or None, its confidence (0 without an answer), its hops, and the promising spans and the
-    notes of its reading. `withheld` is the hop of an answer that the reading was not sure enough to give, with its probability.
+    notes of its reading. `withheld` is the hop of an answer that the reading withheld, with its probability.
     """
 
     answer: str | None
@@ -256,11 +256,11 @@ class Chain:
         if any(cited.hop.answer is None for cited in hops):
             yield Opinion(None, 0.0, hops, promising=self.attempts[-1].promising if self.attempts else ())
             return
-        sure = min(attempt.confidence for attempt in self.attempts)
+        least = min(attempt.confidence for attempt in self.attempts)
         if self.settings.conclude != "answers":
-            yield self._conclude(question, hops, sure, pack(self.found[: self.settings.path_read], self.tokens))
+            yield self._conclude(question, hops, least, pack(self.found[: self.settings.path_read], self.tokens))
         if self.settings.conclude != "evidence" and self.budget.affords(1):
-            yield self._conclude(question, hops, sure, ())
+            yield self._conclude(question, hops, least, ())
 
     def _may_continue(self, hops: Sequence[CitedHop]) -> bool:
         """Whether one more hop fits the budget and is of use: after a hop without an answer it is not."""
@@ -294,7 +294,7 @@ class Chain:
         return interleave([alone, search_paths(self.corpus, asked, limit)], limit)
 
     def _try(self, question: str, asked: str, hits: Ranking) -> HopAttempt:
-        """An unsure answer does not stand if it is to be verified and its evidence does not support it."""
+        """An answer less likely than `doubt` does not stand if it is to be verified and the evidence does not support it."""
         meter, chosen = self.budget.meter, self.settings
         reading, cited = read_packed(question, asked, hits, self.tokens, meter)
         if reading.answer is None:
@@ -309,14 +309,14 @@ class Chain:
                 return HopAttempt(CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED)))
         return HopAttempt(cited, reading.confidence, reading.promising)
 
-    def _conclude(self, question: str, hops: list[CitedHop], sure: float, packed: Ranking) -> Opinion:
+    def _conclude(self, question: str, hops: list[CitedHop], least: float, packed: Ranking) -> Opinion:
         task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
         try:
             reading, concluding = conclusion(task, hops, packed, self.budget.meter)
         except TaskFailed:
             failed = report_hops([failed_hop(question, question, packed)], self.budget.meter)
             return Opinion(None, 0.0, [*hops, *failed])
-        confidence = min(sure, reading.confidence) if reading.answer is not None else 0.0
+        confidence = min(least, reading.confidence) if reading.answer is not None else 0.0
         shown = [*hops, *report_hops(concluding, self.budget.meter)]
         return Opinion(reading.answer, confidence, shown, promising=self.attempts[-1].promising)
 

@@ -140,7 +140,7 @@ def _conclusion(answer: Answer) -> list[RenderableType]:
     """What was found, or that nothing settles the question: then the guess, the closest statements and what to do."""
     if answer.text is not None:
         steps = answer.kind is AnswerKind.STEPS
-        return _found(Text("Answer: "), _sure(answer), answer.text, answer.evidence, answer.items, steps=steps)
+        return _found(Text("Answer: "), _certainty(answer), answer.text, answer.evidence, answer.items, steps=steps)
     guess, asked = answer.guess, content_stems(answer.asked)
     value = guess.text if guess else ""
     shown = [render_source(str(number), one, asked, value) for number, one in enumerate(answer.closest, start=1)]
@@ -155,12 +155,12 @@ def _conclusion(answer: Answer) -> list[RenderableType]:
         if any(one.document == said.document and one.start <= said.start < one.end for said in bases)
     ]
     place = f" from {', '.join(numbers)} below" if numbers else ""
-    sure = Text(f"A guess ({guess.confidence:.2f}){place}, not sure enough to be the answer.", style="yellow")
-    found = _found(Text(GUESSED.format(""), style="yellow"), sure, value, guess.evidence, told=bool(numbers))
+    certainty = Text(f"A guess ({guess.confidence:.2f}){place}, not sure enough to be the answer.", style="yellow")
+    found = _found(Text(GUESSED.format(""), style="yellow"), certainty, value, guess.evidence, told=bool(numbers))
     return [*found, Text("Closest:"), *shown, Text(ADVICE, style="dim")]
 
 
-def _sure(answer: Answer) -> Text:
+def _certainty(answer: Answer) -> Text:
     if any(hop.verdict is Verdict.UNSUPPORTED for hop in answer.trail):
         return Text("Unsupported: what is cited does not say so. Check it.", style="yellow")
     if answer.confidence is None:
@@ -172,7 +172,7 @@ def _sure(answer: Answer) -> Text:
 
 def _found(
     head: Text,
-    sure: Text,
+    certainty: Text,
     text: str,
     evidence: Sequence[Evidence],
     items: Sequence[str] = (),
@@ -197,14 +197,14 @@ def _found(
         for number, (value, home) in enumerate(values, start=1):
             place = Text.assemble("  ", _source(home)) if home and len(homes) > 1 else ""
             shown.append(Text.assemble(f"  {number}. " if steps else "  - ", plain(value, "green"), place))
-        sure = Text("Check which of them holds.", style="yellow") if differing else sure
+        certainty = Text("Check which of them holds.", style="yellow") if differing else certainty
     below = _statement(homes[0], [value for value, _ in values]) if len(homes) == 1 and not told else []
     replaced = [
         plain(f"  replaces what was said {f'in {one.date}' if one.date else 'before'}: {one.said}", "dim")
         for one in last
         if one.replaced
     ]
-    return [*shown, sure, *below, *replaced]
+    return [*shown, certainty, *below, *replaced]
 
 
 def _disputed(values: Sequence[str], evidence: Sequence[Evidence]) -> list[tuple[str, Evidence | None]]:

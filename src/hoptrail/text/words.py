@@ -63,6 +63,10 @@ def words(text: str) -> tuple[Word, ...]:
     return tuple([Word(word := match.group(), *match.span(), word.lower()) for match in _WORD.finditer(text)])
 
 
+def lower_words(text: str) -> frozenset[str]:
+    return frozenset(word.lower for word in words(text))
+
+
 def terms(text: str) -> Sequence[Word]:
     """The words of `text`; in scripts without spaces, where word borders need a dictionary, pairs of adjacent characters."""
     if text.isascii() or not _ANY_UNSPACED.search(text):

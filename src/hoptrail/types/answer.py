@@ -173,9 +173,9 @@ class Answer:
 
     def __repr__(self) -> str:
         text = "not settled" if self.text is None else repr(self.text)
-        sure = "" if self.confidence is None else f", {self.certainty} ({self.confidence:.2f})"
+        certainty = "" if self.confidence is None else f", {self.certainty} ({self.confidence:.2f})"
         hops = "1 hop" if len(self.trail) == 1 else f"{len(self.trail)} hops"
-        return f"<Answer {text}{sure}, {hops}, {len(self.evidence)} citations>"
+        return f"<Answer {text}{certainty}, {hops}, {len(self.evidence)} citations>"
 
     def __str__(self) -> str:
         """The answer with the sentences that it rests on; for an abstention, the guess, or the closest statements."""

@@ -1,11 +1,11 @@
-"""FLARE-like active retrieval (Jiang et al., EMNLP 2023): draft a step first, and search for it only if the draft is not sure.
+"""FLARE-like active retrieval (Jiang et al., EMNLP 2023): draft a step first, and search for it only if that is doubtful.
 
-    section 3.2, eq. for y_t   keep a draft of the next step if it is sure enough (theta)              here
+    section 3.2, eq. for y_t   keep a draft of the next step if it is confident enough (theta)         here
     section 3.2.2              else search for an explicit question and redo the step                  tasks answer, recall
 
 Faithful to drafting, the threshold, the first search for the whole question and the query by an explicit question. Deviations:
-a step is a sub-question with its answer, not a sentence. The confidence of its reading says how sure it is (the paper: its least
-probable token, which not all endpoints report), so masking unsure words in a query is left out. A sub-question is first
+a step is a sub-question with its answer, not a sentence. The confidence is that of its reading (the paper: that of its least
+probable token, which not all endpoints report), so masking improbable words in a query is left out. A sub-question is first
 completed from earlier answers. A draft from `memory` that is kept cites nothing.
 """
 
@@ -37,7 +37,7 @@ class FlareSettings(PassageSettings):
 
     @property
     def effort(self) -> Effort:
-        """Each step is drafted and, if the draft is not sure, read once more."""
+        """Each step is drafted and, if the draft has too little confidence, read once more."""
         if self.draft == "memory":
             return Effort((1, self.steps + 1), (2, 2 * self.steps), (1, self.steps))
         return Effort.of_hops(self.steps, readings=2)
@@ -45,7 +45,7 @@ class FlareSettings(PassageSettings):
 
 @dataclass(frozen=True)
 class Flare(Hopwise):
-    """Each step is drafted from the current evidence, and searched for only if the draft is not sure."""
+    """Each step is drafted from the current evidence, and searched for only if the draft has too little confidence."""
 
     settings: FlareSettings = field(default_factory=FlareSettings)
 
@@ -56,7 +56,7 @@ class Flare(Hopwise):
     }
 
     def hops(self, question: str, meter: Meter) -> list[CitedHop]:
-        """A hop for each step: the draft if it is sure enough, else what is read after a search for the step."""
+        """A hop for each step: the draft if it is confident enough, else what is read after a search for the step."""
         from_memory = self.settings.draft == "memory"
         at_hand: Ranking = () if from_memory else hybrid_search(self.corpus, question, self.settings.k)
 

@@ -31,7 +31,7 @@ from hoptrail.structures.extractions import stored_in_order
 from hoptrail.structures.json_lines import LinesFile, Unfit, parsed
 from hoptrail.text.normal_forms import base_title, folded, squeeze, without_article
 from hoptrail.text.sentences import without_space
-from hoptrail.text.words import words
+from hoptrail.text.words import lower_words
 from hoptrail.types import Document, Extraction, Fact, Kind, Span, Unit, content_id
 
 DISAMBIGUATION = "(disambiguation)"
@@ -120,8 +120,8 @@ def _is_about(fact: Fact, title: str) -> bool:
     if not name or not text:
         return False
     subject = folded(without_article(fact.entities[0])) if fact.entities else ""
-    subject_words = {word.lower for word in words(subject)}
-    named = bool(subject_words) and subject_words <= {word.lower for word in words(name)} and text.startswith(subject)
+    subject_words = lower_words(subject)
+    named = bool(subject_words) and subject_words <= lower_words(name) and text.startswith(subject)
     return text.startswith(name) or named
 
 

@@ -187,7 +187,7 @@ class Rethinking:
                 return hop
             if next(draws):
                 memory = progress.meter.perform(Recall(asked, progress.meter.abstain))
-                # The evidence has just failed, so it cannot verify what the model is not sure of.
+                # The evidence has just failed, so it cannot verify what the model says with little confidence.
                 if memory.answer is not None and memory.confidence >= self.settings.acceptance:
                     return memory_hop(question, asked, memory, self._hits((), progress)[: self.k - 1])
         return self._last_resort(progress)

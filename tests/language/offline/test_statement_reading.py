@@ -10,10 +10,10 @@ from importlib.resources import files
 import pytest
 
 from hoptrail.language.offline import answer_weights
-from hoptrail.language.offline.answer_weights import confidence_numbers, stored_weights, weighed
+from hoptrail.language.offline.answer_weights import ReadAnswer, confidence_numbers, stored_weights, weighed
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.statement_reading import READ, ReadAnswer, StatementReader
+from hoptrail.language.offline.statement_reading import READ, StatementReader
 from hoptrail.language.tasks import Read
 from hoptrail.models.reader import TextReading, ToRead
 from hoptrail.types import Unit

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from hoptrail.language.questions.messages import complete_follow_up, stands_alone
+from hoptrail.language.questions.follow_ups import complete_follow_up, stands_alone
 from hoptrail.language.tasks import Finding, Turn
 
 RIVER = "Which river flows through the town where the designer of the Candlerock Lighthouse was born?"

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hoptrail.language.questions.messages import HELP, WRITING, complete_follow_up, read_message, stands_alone
+from hoptrail.language.questions.follow_ups import complete_follow_up, stands_alone
+from hoptrail.language.questions.messages import HELP, WRITING, read_message
 from hoptrail.language.tasks import Turn
 from hoptrail.models.follow_up_writer import SMALL
 

@@ -137,7 +137,9 @@ def test_the_score_is_the_log_odds_and_the_direct_score_as_a_share_of_the_best(d
     assert np.allclose(judged.scores, learned + direct / direct.max(), atol=1e-6)
 
 
-def ordered(described: CandidateFeatures, made: Made, scores: list[float], direct: list[float], sure: int) -> list[int]:
+def ordered(
+    described: CandidateFeatures, made: Made, scores: list[float], direct: list[float], leading: int
+) -> list[int]:
     """The order of as many candidates, with these scores and direct scores."""
     rows = described.candidates.rows[: len(scores)]
     whole = np.zeros_like(described.candidates.direct)
@@ -146,10 +148,10 @@ def ordered(described: CandidateFeatures, made: Made, scores: list[float], direc
         made.scores,
         replace(described.candidates, rows=rows, promise=described.candidates.promise[: len(rows)], direct=whole),
     )
-    return in_order(few, Judged(np.array(scores, dtype=np.float32), few.pairs(rows[:0], whole), whole[:0]), sure)
+    return in_order(few, Judged(np.array(scores, dtype=np.float32), few.pairs(rows[:0], whole), whole[:0]), leading)
 
 
-def test_the_sure_come_first_then_the_direct_order_and_the_scores_take_turns(
+def test_the_leading_come_first_then_the_direct_order_and_the_scores_take_turns(
     described: CandidateFeatures, made: Made
 ) -> None:
     scores, direct = [9.0, 8, 7, 6, 5, 4], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
@@ -158,11 +160,11 @@ def test_the_sure_come_first_then_the_direct_order_and_the_scores_take_turns(
     assert ordered(described, made, scores, direct, 9) == [0, 1, 2, 3, 4, 5]
 
 
-@pytest.mark.parametrize("sure", [0, 3, 9])
+@pytest.mark.parametrize("leading", [0, 3, 9])
 def test_equal_candidates_come_in_the_order_of_their_passages(
-    described: CandidateFeatures, made: Made, sure: int
+    described: CandidateFeatures, made: Made, leading: int
 ) -> None:
     rows = described.candidates.rows[:8].tolist()
     assert rows != sorted(rows)
-    order = ordered(described, made, [1.0] * 8, [0.5] * 8, sure)
+    order = ordered(described, made, [1.0] * 8, [0.5] * 8, leading)
     assert [rows[place] for place in order] == sorted(rows)

@@ -179,7 +179,7 @@ def test_scores_fall_and_the_same_question_gives_the_same(corpus: Corpus) -> Non
     assert ranking[:2] == search_paths(corpus, QUESTION, 2)
 
 
-def test_after_the_sure_ones_the_direct_order_takes_turns(corpus: Corpus) -> None:
+def test_after_the_leading_ones_the_direct_order_takes_turns(corpus: Corpus) -> None:
     described = describe(corpus, QUESTION, CandidateSettings())
     assert described is not None
     judged = stored_scorer().judge(described)

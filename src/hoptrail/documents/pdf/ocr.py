@@ -91,7 +91,7 @@ def _read(picture: Any) -> Any:
 
 
 def _clarity(result: Any) -> tuple[float, bool]:
-    """How sure the lines are on average, and whether they run across the page: they are unsure where it is upside down."""
+    """The mean confidence in the lines, which is low where the page is upside down, and whether they run across the page."""
     return (round(fmean(result.scores), 1) if result.txts else 0.0), not _is_tall(result)
 
 

@@ -20,14 +20,13 @@ from hoptrail.models.prompt_text import estimated_tokens
 from hoptrail.text.dates import find_date, unit_date
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import unit_sentences
-from hoptrail.text.statements import UnitStatement, statements_of
+from hoptrail.text.statements import MOST_SENTENCES, UnitStatement, statements_of
 from hoptrail.types import Kind, Span, Unit
 
 MARGIN = 0.85  # usable share of the window, because estimates of tokens may be too low
 FORMAT_TOKENS = 400  # tokens that a schema may add to a prompt
 TAG_TOKENS = 24  # tokens of the tags around a passage
 BEFORE_TOKENS = 300  # most tokens of the end of the preceding passage, shown when extracting
-MOST_SENTENCES = 400
 SMALL_WINDOW = 4000  # windows with fewer tokens get the short forms of prompts, to leave room for evidence
 GAP = "[…]"  # marks omitted text
 YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})

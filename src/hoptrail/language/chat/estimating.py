@@ -29,7 +29,7 @@ REPLY_TOKENS = (15, 250)  # range for a reply of these tasks
 EVIDENCE_SHARE = (0.25, 1.1)
 """Range for the used share of the evidence budget: some recipes begin with few passages, and tokenisers differ."""
 MOST_SHARE = 0.5  # where the mean of many questions lies between the fewest tasks (0) and the most (1)
-REPAIRED = 1.1
+REPAIRED = 1.1  # the most calls for a task: hardly one reply in ten has to be repaired
 
 
 @dataclass(frozen=True, slots=True)

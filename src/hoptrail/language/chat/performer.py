@@ -30,6 +30,7 @@ from hoptrail.language.chat.grounding import extraction_from, parse_answer, read
 from hoptrail.language.chat.ladder import Climb, Ladder
 from hoptrail.language.chat.prompting import Drafter, drafter_of, load_prompt
 from hoptrail.language.questions import references
+from hoptrail.language.questions.follow_ups import names_nothing_new
 from hoptrail.language.tasks import TASK_NAMES, Decomposition, Reading, Reply, Samples, Step, Task
 from hoptrail.models.billing import Chat
 from hoptrail.models.chat import ChatSettings
@@ -159,7 +160,7 @@ class _TaskRun:
 
     def follow_up(self, task: tasks.FollowUp) -> str | None:
         whole = self.clarify(task)
-        return whole if whole and references.names_nothing_new(whole, task.message, task.turns) else None
+        return whole if whole and names_nothing_new(whole, task.message, task.turns) else None
 
     def recall(self, task: tasks.Recall) -> Reading:
         return _conclusion(self.ask(task, schemas.RecallReply))

@@ -17,7 +17,7 @@ from pydantic import BaseModel, BeforeValidator, WithJsonSchema, create_model, m
 
 from hoptrail.models.prompt_text import whole_text
 
-UNSURE = 0.5  # the confidence of a reply that gives none
+UNSTATED = 0.5  # the confidence of a reply that gives none
 TEXT_LIMITS = {"quote": 240, "reasoning": 400, "summary": 1600, "text": 300, "type": 40}
 TEXT_LIMIT = 160
 """Most characters of a text, by field: several times what prompts ask for. Small models do not stop by themselves."""
@@ -228,7 +228,7 @@ class ReadingReply(ReplyForm):
 
     steps: list[StepReply] = []
     answer: OptionalText
-    confidence: Confidence = UNSURE
+    confidence: Confidence = UNSTATED
 
 
 class SampleReply(ReplyForm):
@@ -241,7 +241,7 @@ class SampleReply(ReplyForm):
 class ConclusionReply(SampleReply):
     """What earlier answers come to, and the answer, or none."""
 
-    confidence: Confidence = UNSURE
+    confidence: Confidence = UNSTATED
 
 
 class AssessReply(ReplyForm):
@@ -258,7 +258,7 @@ class VerifyReply(ReplyForm):
 
 class RecallReply(ReplyForm):
     answer: OptionalText
-    confidence: Confidence = UNSURE
+    confidence: Confidence = UNSTATED
 
 
 class EquateReply(ReplyForm):

@@ -1,4 +1,4 @@
-"""How sure an answer is: candidates for it, the logistic regressions over their numbers, and what contradicts it.
+"""Answers, the candidates for them, and how likely each is right: logistic regressions over their numbers.
 
 `training/answers.py` fits the regressions; their weights are in `weights/answers.json`.
 """
@@ -12,19 +12,20 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-from hoptrail.language.offline.paths import Path
+from hoptrail.language.offline.statement_pairs import StatementPair
+from hoptrail.language.tasks import Step
 from hoptrail.models.reader import log_odds
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.values import same_answer
-from hoptrail.text.words import content_stems
+from hoptrail.types import Span
 
 SPAN = ("settles", "above", "closeness", "share", "rank", "helps", "margin", "lead")
 """The numbers of a candidate: the log odds that its statement settles the question; the same less the mean of all read; the
 closeness of the statement; its share of the question's words; 1 / rank of its passage; the log odds that it helps; those of the
 span over no answer, and over the second span.
 """
-PATH = ("settles", "above", "leads", "share", "gain", "linked", "entry", "first", "rank", "helps", "margin", "lead")
-"""The numbers of a candidate on a path: the log odds that its second statement, after the first, settles the question; the same
+PAIR = ("settles", "above", "leads", "share", "gain", "linked", "entry", "first", "rank", "helps", "margin", "lead")
+"""The numbers of a candidate from a pair: the log odds that its second statement, after the first, settles the question; the same
 less the highest of all single statements; the log odds that the first one helps; the share of the question's words of both, and
 what it is more than that of either; how rare the words are that link them; whether the second is an entry about what the first
 names; 1 / place of the first; 1 / rank of the second's passage; the other three as in `SPAN`.
@@ -37,24 +38,20 @@ CONFIDENCE = ("candidate", "answer", "next", "margin", "marked", "others")
 """Log odds of the best candidate, of its answer, and of the next other answer; its margin, as in `SPAN`; as a second opinion, the
 probability with which the question tagger marks the answer among its neighbours, and the highest with which it marks another one.
 """
-NUMBERS = {"span": SPAN, "path": PATH, "verdict": VERDICT, "confidence": CONFIDENCE}
-"""The numbers of each regression."""
-
-
-_ALIKE, _RIVAL = 0.5, 1.5
-"""Least share of common words of two statements that contradict each other, and how far behind in log odds the other may be."""
+NUMBERS = {"span": SPAN, "path": PAIR, "verdict": VERDICT, "confidence": CONFIDENCE}
+"""The numbers of each regression, by its name in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An answer that a statement gives, by itself or after the first one of a path, its numbers (`SPAN`, `PATH`), and the
+    """An answer that a statement gives, by itself or after the first one of a pair, its numbers (`SPAN`, `PAIR`), and the
     highest probabilities with which the question tagger marks it, and others.
     """
 
     answer: str
     said: UnitStatement
     numbers: tuple[float, ...]
-    path: Path | None = None
+    pair: StatementPair | None = None
     marked: float = 0.0
     others_marked: float = 0.0
 
@@ -70,6 +67,24 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadAnswer:
+    """An answer, the spans of the statement that gives it, the probability that it is right, that statement, but for yes and
+    no, and the pair that it is from, if any.
+    """
+
+    answer: str
+    support: tuple[Span, ...]
+    confidence: float
+    said: UnitStatement | None = None
+    pair: StatementPair | None = None
+
+    def steps(self, question: str) -> tuple[Step, ...]:
+        """The steps to the answer: from a pair first the name that leads on."""
+        first = (Step(question, self.pair.name, self.pair.first.support),) if self.pair else ()
+        return (*first, Step(question, self.answer, self.support))
+
+
+@dataclass(frozen=True, slots=True)
 class Regression:
     """A logistic regression: the weights of its numbers, and the constant."""
 
@@ -82,15 +97,15 @@ class Regression:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The regressions for spans, for those on paths, for yes and no, and for the confidence in an answer."""
+    """The regressions for spans, for those from pairs, for yes and no, and for the confidence in an answer."""
 
     span: Regression
-    path: Regression
+    pair: Regression
     verdict: Regression
     confidence: Regression
 
     def probability(self, candidate: Candidate) -> float:
-        return (self.path if candidate.path else self.span).probability(candidate.numbers)
+        return (self.pair if candidate.pair else self.span).probability(candidate.numbers)
 
 
 @cache
@@ -139,17 +154,3 @@ def confidence_numbers(at: int, found: Sequence[Weighed]) -> tuple[float, ...]:
     odds = map(log_odds, (one.probability, one.together, following))
     *_, margin, _ = candidate.numbers
     return *odds, margin, candidate.marked, candidate.others_marked
-
-
-def contradict(best: Weighed, other: Weighed) -> bool:
-    """Whether a statement of another document says much the same as the best answer's and is about as likely, but differs."""
-    behind = log_odds(best.probability) - log_odds(other.probability)
-    one, two = best.candidate, other.candidate
-    return behind < _RIVAL and one.said.unit.document != two.said.unit.document and say_alike(one, two)
-
-
-def say_alike(best: Candidate, other: Candidate) -> bool:
-    """Whether two statements say much the same but for their answers."""
-    values = content_stems(f"{best.answer} {other.answer}")
-    mine, theirs = content_stems(best.said.said) - values, content_stems(other.said.said) - values
-    return len(mine & theirs) >= _ALIKE * len(mine | theirs)

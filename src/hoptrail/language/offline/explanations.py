@@ -35,7 +35,7 @@ _ASKS = re.compile(
 """A heading that is a question."""
 _LEAST_STEPS, _LEAST_SHARE = 2, 0.45
 """Least number of steps of a procedure, and least share of the question's words in a list of steps."""
-_SURE = 0.5  # below this probability, a text around one statement may be better than a list of steps
+_LEAST_PROBABILITY = 0.5  # below it, a text around one statement may be better than a list of steps
 _CLOSE = 12  # number of closest statements that are considered
 _SETTLES = 0.2  # weight of the log odds that a text settles the question, relative to the closeness of its statement
 _SLOPE, _EVEN, _OTHERS = 0.35, 3.5, 0.2
@@ -203,7 +203,7 @@ def _are_steps(group: Group) -> bool:
     return (group.ordered or 2 * entries <= len(group.members)) and 2 * questions <= len(group.members)
 
 
-def steps(question: str, units: Sequence[Unit], close: Sequence[Close], judge: Judge) -> Reading:
+def procedure(question: str, units: Sequence[Unit], close: Sequence[Close], judge: Judge) -> Reading:
     """The items of the list that describes the procedure, in order; without one, the closest block. No notes on changes."""
     units = [unit for unit in units if not are_change_notes(unit)]
     groups = list(filter(_are_steps, groups_of(units)))
@@ -218,7 +218,7 @@ def steps(question: str, units: Sequence[Unit], close: Sequence[Close], judge: J
         others = [other for one, other in judged if one.said not in group.members]
         found.append(list_reading(question, group.members, items, AnswerKind.STEPS, _probability(settles, others)))
     best = max(found, key=lambda reading: reading.confidence, default=Reading(None))
-    if best.confidence >= _SURE:
+    if best.confidence >= _LEAST_PROBABILITY:
         return best
     explained = below or _preferred(question, close, judged)
     return max(best, explained, key=lambda reading: reading.confidence) if best.steps else explained

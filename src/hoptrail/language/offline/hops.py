@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from hoptrail.language.closeness import UNITS
-from hoptrail.language.offline.statement_reading import ReadAnswer, StatementReader
+from hoptrail.language.offline.answer_weights import ReadAnswer
+from hoptrail.language.offline.statement_reading import StatementReader
 from hoptrail.language.questions.comparisons import YES_OR_NO, Comparison, find_choice
 from hoptrail.language.questions.plans import Plan
 from hoptrail.language.questions.references import complete, unresolved
@@ -52,12 +53,12 @@ def _at_once(question: str, plan: Plan, units: Sequence[Unit], reader: Statement
     """The best answer to the whole question: one of the sides that are compared or offered, else no name in the question."""
     choice = plan.comparison or find_choice(question)
     if choice and (plan.comparison or all(map(find_names, choice.sides))):
-        found = reader.ranked(question, units, paths=True)
+        found = reader.ranked(question, units, pairs=True)
         matching = ((one, side) for one in found for side in choice.sides if same_answer(one.answer, side))
         best = next((replace(one, answer=side) for one, side in matching), None)
     else:
         named = [mention.text for mention in find_mentions(question, question=True)]
-        best = next(iter(reader.ranked(question, units, named, paths=True)), None)
+        best = next(iter(reader.ranked(question, units, named, pairs=True)), None)
     return Reading(None) if best is None else Reading(best.answer, best.steps(question), round(best.confidence, 4))
 
 

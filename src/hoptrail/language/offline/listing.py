@@ -18,7 +18,7 @@ from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Block, BlockKind, Cell, Unit
 
-_LEAST = 0.6
+_LEAST = 0.6  # share of the question's words that a list says; with less it lists something else
 _MOST_WORDS = 5  # words of an item in a sentence
 _LONGEST_LEAD = 120  # characters of the longest line before a list that is taken for its lead
 _LONGEST_ITEM = 160  # characters of the longest paragraph or part of a sentence that is an item
@@ -42,8 +42,8 @@ def listing(question: str, units: Sequence[Unit]) -> Reading:
 
 
 def list_by_reading(units: Sequence[Unit], quoted: Reading, reading: Reading) -> Reading:
-    """The surer of `quoted`, which may confirm the reader's answer, and the enumeration that this answer is or belongs to. Where
-    nothing is listed, the reader's answer is all there is.
+    """The likelier of `quoted`, which may confirm the reader's answer, and the enumeration that this answer is or belongs to.
+    Where nothing is listed, the reader's answer is all there is.
     """
     answer = reading.answer or ""
     kept = reading if quoted.answer is None else replace(quoted, promising=reading.promising)

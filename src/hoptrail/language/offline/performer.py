@@ -21,15 +21,16 @@ from hoptrail.execution.executor import is_remote_safe
 from hoptrail.language import tasks
 from hoptrail.language.closeness import Close, encoder_similarity
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
-from hoptrail.language.offline.explanations import explain, steps
+from hoptrail.language.offline.explanations import explain, procedure
 from hoptrail.language.offline.hops import conclude, read_by_hops
 from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.offline.statement_reading import ReadAnswer, StatementReader
-from hoptrail.language.questions.messages import complete_follow_up
+from hoptrail.language.offline.statement_reading import StatementReader
+from hoptrail.language.questions.follow_ups import complete_follow_up
 from hoptrail.language.questions.plans import Plan, make_plan
 from hoptrail.language.questions.references import clarify, complete
-from hoptrail.language.tasks import Reading, Reply, Step, Task
+from hoptrail.language.tasks import Reading, Reply, Task
+from hoptrail.language.withholding import LEAST_SHARE, all_of, held_to, of_kind
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.question_tagger import tag_question
 from hoptrail.models.reader import Remembered, TextReader, installed_reader
@@ -50,12 +51,11 @@ _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question with an unresolved reference cannot be answered."""
 
 _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\b(?=\s+[a-z])", re.IGNORECASE)
-_QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: steps}
-_ALLOWED_SHARE = 0.25  # factor on the least confidence when abstaining is only allowed if nothing helps
-_PROMISING = 3  # statements of the likeliest answers that are shown if none is given
-_LIKELY = 0.5  # confidence of an answer that is a sample
+_QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: procedure}
+_PROMISING = 3  # statements of the likeliest answers, of which as many are shown if none is given
+_LIKELY = 0.5  # confidence above which an answer is a sample: it is rather right than wrong
 _SIMILARITY_COST = 0.6  # what nearness to a chosen sentence costs
-_MOST_SENTENCES = 400  # of a text that is summarised
+_MOST_SENTENCES = 400  # of a text that is summarised: each chosen one is compared with all
 _UNANSWERED_SHARE = 0.3  # the highest assessment without an answer, if the evidence covers all words of the question
 
 
@@ -119,7 +119,7 @@ class OfflineLanguage:
             case tasks.Decompose():
                 return _decompose(task, self._settings)
             case tasks.Read(question, evidence, abstain):
-                return self._answer(question, evidence, self._least(abstain))
+                return self._answer(question, evidence, self._settings.least_confidence * LEAST_SHARE[abstain])
             case tasks.Assess() | tasks.Verify():
                 return self._assess(task)
             case tasks.Integrate():
@@ -127,10 +127,6 @@ class OfflineLanguage:
             case tasks.Sample():
                 return _sample(task, self._statements)
         return _without_evidence(task)
-
-    def _least(self, abstain: tasks.Abstain) -> float:
-        shares = {tasks.Abstain.ALWAYS: 1.0, tasks.Abstain.ALLOWED: _ALLOWED_SHARE, tasks.Abstain.NEVER: 0.0}
-        return self._settings.least_confidence * shares[abstain]
 
     def _answer(self, question: str, evidence: Sequence[Unit], least: float) -> Reading:
         """An answer of the kind that the question asks for; a how or why is never answered with a noun."""
@@ -141,8 +137,8 @@ class OfflineLanguage:
         if kind in _QUOTING:
             close = self._statements.read(asked, units).close
             quoted = _QUOTING[kind](asked, evidence, close, self._statements.settling)
-            return quoted if quoted.confidence >= least else _withheld(quoted)
-        reading = _of_kind(self._read(asked, units, least), kind)
+            return held_to(least, quoted)
+        reading = of_kind(kind, self._read(asked, units, least))
         return replace(reading, notes=self._statements.looked_at(asked, units))
 
     def _read(self, question: str, units: Sequence[Unit], least: float = 0.0) -> Reading:
@@ -152,11 +148,11 @@ class OfflineLanguage:
         plan = _plan(question, self._settings)
         reading = read_by_hops(question, plan, units, self._statements)
         if len(plan.questions) == 1 and (disputed := self._statements.disputed(question, units)):
-            reading = _all_of(question, disputed)
+            reading = all_of(question, disputed)
         answered_by = (step.support[0] for step in reversed(reading.steps) if step.support)
         at_once = (span for one in self._statements.ranked(question, units)[:_PROMISING] for span in one.support[:1])
         promising = tuple(dict.fromkeys((*answered_by, *at_once)))[:_PROMISING]
-        return replace(reading if reading.confidence >= least else _withheld(reading), promising=promising)
+        return replace(held_to(least, reading), promising=promising)
 
     def _assess(self, task: tasks.Assess | tasks.Verify) -> float:
         reading = self._read(task.question, distinct_units(task.evidence, self._settings))
@@ -171,10 +167,10 @@ class OfflineLanguage:
     def _integrate(self, task: tasks.Integrate) -> Reading:
         units, reading = distinct_units(task.evidence, self._settings), Reading(None)
         if units:
-            reading = self._read(task.question, units, self._least(task.abstain))
+            reading = self._read(task.question, units, self._settings.least_confidence * LEAST_SHARE[task.abstain])
         plan, lines = _plan(task.question, self._settings), lines_within(units, self._settings)
         concluded = conclude(task.question, plan, task.findings, lines, reading)
-        return _of_kind(concluded, tag_question(task.question[: self._settings.question_characters]).kind)
+        return of_kind(tag_question(task.question[: self._settings.question_characters]).kind, concluded)
 
 
 def distinct_units(units: Sequence[Unit], settings: OfflineSettings) -> list[Unit]:
@@ -187,21 +183,6 @@ def lines_within(units: Sequence[Unit], settings: OfflineSettings) -> Iterator[U
     for unit in distinct_units(units, settings):
         within = (said for said in statements_of(unit) if said.end <= settings.unit_characters)
         yield from islice(within, settings.unit_sentences)
-
-
-def _withheld(reading: Reading) -> Reading:
-    """The reading without its answer, which is too unlikely."""
-    answered = reading.steps[-1] if reading.answer is not None else None
-    return Reading(None, reading.steps[:-1], reading.confidence, reading.kind, withheld=answered)
-
-
-def _all_of(question: str, disputed: Sequence[ReadAnswer]) -> Reading:
-    """The reading that gives every one of some answers that contradict one another. It is no likelier than the likeliest: whether
-    the question is answered at all is as open as for each.
-    """
-    items, spans = tuple(one.answer for one in disputed), (span for one in disputed for span in one.support)
-    step = Step(question, "; ".join(items), tuple(dict.fromkeys(spans)))
-    return Reading(step.answer, (step,), round(max(one.confidence for one in disputed), 4), AnswerKind.LIST, items)
 
 
 def _without_evidence(task: object) -> Output:
@@ -238,15 +219,6 @@ def _decompose(task: tasks.Decompose, settings: OfflineSettings) -> tasks.Decomp
     answered = all(finding.answer is not None for finding in task.findings)
     at = len(task.findings)
     return tasks.Decomposition(questions[at : at + 1] if answered else ())
-
-
-def _of_kind(reading: Reading, kind: AnswerKind) -> Reading:
-    """The reading with its kind; an abstention if the question asks yes or no and the answer is neither."""
-    if reading.answer in {"yes", "no"}:
-        return replace(reading, kind=AnswerKind.YES_NO)
-    if kind is AnswerKind.YES_NO:
-        return replace(reading, answer=None, items=(), kind=AnswerKind.YES_NO)
-    return reading
 
 
 def _extract(unit: Unit, lines: Sequence[UnitStatement], finder: EntityFinder) -> Extraction:

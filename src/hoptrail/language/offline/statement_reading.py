@@ -1,7 +1,7 @@
 """Answer a question from single statements, and from two that share a name: each is read once, under its title and headings.
 
     statements    of the first eight passages, by words and meaning; the `READ` closest          language/closeness.py
-    paths         from these to a second statement that has the same name or code                paths.py
+    pairs         from these to a second statement that has the same name or code                statement_pairs.py
     candidates    the best span of each statement, and of each second one read after its first   here
     right         how likely a candidate is right, by a logistic regression over its numbers     answer_weights.py
     together      the two likeliest candidates with one answer count together                    answer_weights.py
@@ -17,56 +17,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
 
 from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, under_headings
 from hoptrail.language.offline.answer_weights import (
     Candidate,
+    ReadAnswer,
     confidence_numbers,
-    contradict,
-    say_alike,
     stored_weights,
     weighed,
 )
-from hoptrail.language.offline.paths import Path, find_paths
+from hoptrail.language.offline.statement_pairs import StatementPair, find_pairs
 from hoptrail.language.offline.statement_text import StatementText, marked
 from hoptrail.language.questions.times import TimeAsked, time_asked
-from hoptrail.language.tasks import Step
+from hoptrail.language.withholding import contradict, say_alike, those_that_hold, told_apart
 from hoptrail.models.question_tagger import tag_question
-from hoptrail.models.reader import TextReader, TextReading, ToRead, log_odds, settling
+from hoptrail.models.reader import TextReader, TextReading, ToRead, bounded, log_odds, settling
 from hoptrail.text.dates import dates_within
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.words import content_stems, words
-from hoptrail.types import AnswerKind, Span, Unit
+from hoptrail.types import AnswerKind, Unit
 
-READ, PATHS = 12, 8  # the number of closest statements that are read, and of paths
+READ, PAIRS = 12, 8  # the number of closest statements that are read, and of pairs
 _KEPT = 64
 """Questions whose candidates are kept: the stages of an answer ask the same question of the same passages again."""
-_SUREST = 14.0  # bound on log odds: higher ones carry no more information
-_NO_SPANS = (("", -20.0), ("", -20.0))
+_NO_SPANS = (("", -20.0), ("", -20.0))  # below the margins that spans have
 _SHARPENED = 2.0  # power of the odds that a statement settles the question, as weights of verdicts
-_NEAR = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class ReadAnswer:
-    """An answer, the spans of the statement that gives it, the probability that it is right, that statement, but for yes and
-    no, and the path that leads to it, if any.
-    """
-
-    answer: str
-    support: tuple[Span, ...]
-    confidence: float
-    said: UnitStatement | None = None
-    path: Path | None = None
-
-    def steps(self, question: str) -> tuple[Step, ...]:
-        """The steps to the answer: on a path first the name that leads on."""
-        first = (Step(question, self.path.name, self.path.first.support),) if self.path else ()
-        return (*first, Step(question, self.answer, self.support))
+_NEAR = 2.0  # log odds by which what is about as likely as the likeliest is less likely
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +68,12 @@ class ReadStatements:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadPath:
-    """A path, the reading of its second statement after the first, the answers with their margins (`spans`), and the log odds
+class ReadPair:
+    """A pair, the reading of its second statement after the first, the answers with their margins (`spans`), and the log odds
     that the first helps (`leads`).
     """
 
-    path: Path
+    pair: StatementPair
     reading: TextReading
     spans: list[tuple[str, float]]
     leads: float
@@ -106,7 +86,7 @@ class StatementReader:
         self.model = model
         self._similarity = similarity
         self._kept = lru_cache(_KEPT)(self._read)
-        self._kept_paths = lru_cache(_KEPT)(self._read_paths)
+        self._kept_pairs = lru_cache(_KEPT)(self._read_pairs)
 
     def read(self, question: str, units: Sequence[Unit]) -> ReadStatements:
         """The statements of the first `UNITS` units, and the readings of the closest."""
@@ -124,31 +104,21 @@ class StatementReader:
         return settling(self.model, question, texts) if self.model else ()
 
     def ranked(
-        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, paths: bool = False
+        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, pairs: bool = False
     ) -> list[ReadAnswer]:
-        """All distinct answers of the evidence, on `paths` too, except the names to `avoid`, best first; only yes and no where
+        """All distinct answers of the evidence, from `pairs` too, except the names to `avoid`, best first; only yes and no where
         the question asks for these.
         """
         if tag_question(question).kind is AnswerKind.YES_NO:
             return self._verdicts(question, units)
-        disputed, rest = self._answers(self.candidates(question, units, avoid, paths=paths))
-        return [*_latest_first(disputed), *rest]
+        disputed, rest = self._answers(self.candidates(question, units, avoid, pairs=pairs))
+        return [*those_that_hold(disputed), *rest]
 
     def disputed(self, question: str, units: Sequence[Unit]) -> list[ReadAnswer]:
-        """The likeliest answer and those that contradict it, where no dates tell which holds, each with what tells it from the
-        others (`311 (Finance)`); none where there is no contradiction.
-        """
+        """The likeliest answer and those that contradict it, told apart, where no dates tell which holds; else none."""
         if tag_question(question).kind is AnswerKind.YES_NO:
             return []
-        disputed, _ = self._answers(self.candidates(question, units))
-        if len(_latest_first(disputed)) < 2:
-            return []
-        above = [(one.said.unit.title, *one.said.path) for one in disputed if one.said]
-        apart: list[ReadAnswer] = []
-        for one, names in zip(disputed, above, strict=True):
-            name = next((name for name in reversed(names) if not all(name in other for other in above)), "")
-            apart.append(replace(one, answer=f"{one.answer} ({name})") if name else one)
-        return apart
+        return told_apart(self._answers(self.candidates(question, units))[0])
 
     def _answers(self, candidates: Sequence[Candidate]) -> tuple[list[ReadAnswer], list[ReadAnswer]]:
         """The best answer and those that contradict it, then all others, each by likelihood."""
@@ -158,14 +128,14 @@ class StatementReader:
         for at, one in enumerate(found):
             said, confidence = one.candidate.said, weights.confidence.probability(confidence_numbers(at, found))
             is_other = at and not contradict(found[0], one)
-            path = one.candidate.path
-            answers[bool(is_other)].append(ReadAnswer(one.candidate.answer, said.support, confidence, said, path))
+            pair = one.candidate.pair
+            answers[bool(is_other)].append(ReadAnswer(one.candidate.answer, said.support, confidence, said, pair))
         return answers
 
     def candidates(
-        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, paths: bool = False
+        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, pairs: bool = False
     ) -> tuple[Candidate, ...]:
-        """The best span of each statement that was read, closest first, then on each of the `paths`. No names to `avoid`."""
+        """The best span of each statement that was read, closest first, then that of each of the `pairs`. No names to `avoid`."""
         time, read, avoided = time_asked(question), self.read(question, units), {_stems(name) for name in avoid}
         ranks = {unit.id: rank for rank, unit in reversed(list(enumerate(units, 1)))}
         mean = fmean(read.settles) if read.settles else 0.0
@@ -176,13 +146,13 @@ class StatementReader:
                 numbers = settles, settles - mean, close.closeness, close.share, 1 / ranks[close.said.unit.id]
                 found.append(Candidate(answer, close.said, (*numbers, *odds)))
         highest = max(read.settles, default=0.0)
-        for one in self._kept_paths(question, tuple(units), time) if paths else ():
-            if best := _best_span(one.spans, one.reading, avoided | {_stems(one.path.name)}):
+        for one in self._kept_pairs(question, tuple(units), time) if pairs else ():
+            if best := _best_span(one.spans, one.reading, avoided | {_stems(one.pair.name)}):
                 answer, odds = best
-                settles, path = _cut(one.reading.settles), one.path
-                numbers = settles, settles - highest, one.leads, path.share, path.gain
-                link = path.linked, float(path.is_entry), 1 / (1 + path.place), 1 / (1 + path.rank)
-                found.append(Candidate(answer, path.second, (*numbers, *link, *odds), path))
+                settles, pair = bounded(one.reading.settles), one.pair
+                numbers = settles, settles - highest, one.leads, pair.share, pair.gain
+                link = pair.linked, float(pair.is_entry), 1 / (1 + pair.place), 1 / (1 + pair.rank)
+                found.append(Candidate(answer, pair.second, (*numbers, *link, *odds), pair))
         settling_at = {one.said.place: odds for one, odds in zip(read.close, read.settles, strict=False)}
         marks = marked(question, units[:UNITS], settling_at) if found else []
         found = [one.beside(marks) for one in found]
@@ -201,7 +171,7 @@ class StatementReader:
             return {}
         weighed_readings = list(zip(read.weights, read.readings, read.close, strict=False))
         verdict = sum(weight * affirms(reading) for weight, reading, _ in weighed_readings)
-        neither = sum(weight * _cut(log_odds(reading.neither)) for weight, reading, _ in weighed_readings)
+        neither = sum(weight * bounded(log_odds(reading.neither)) for weight, reading, _ in weighed_readings)
         share = sum(weight * one.share for weight, _, one in weighed_readings)
         settled = verdict * max(read.settles)
         return {"yes": (verdict, settled, neither, share, 0.0), "no": (-verdict, -settled, neither, share, 1.0)}
@@ -223,21 +193,21 @@ class StatementReader:
         texts = [StatementText.of(one.said) for one in close[:READ]] if self.model else []
         readings = self.model.read([ToRead(question, one.text) for one in texts]) if self.model else []
         spans = tuple(text.spans(reading) for text, reading in zip(texts, readings, strict=True))
-        return ReadStatements(close, tuple(readings), spans, tuple(_cut(reading.settles) for reading in readings))
+        return ReadStatements(close, tuple(readings), spans, tuple(bounded(reading.settles) for reading in readings))
 
-    def _read_paths(self, question: str, units: tuple[Unit, ...], time: TimeAsked | None) -> list[ReadPath]:
+    def _read_pairs(self, question: str, units: tuple[Unit, ...], time: TimeAsked | None) -> list[ReadPair]:
         if self.model is None:
             return []
         read, question = self.read(question, units), time.question if time else question
-        paths = find_paths(question, units, read.close[:READ], PATHS)
-        paths = [path for path in paths if _fits(path.second, time)] if time else paths
-        texts = [StatementText.of(path.second) for path in paths]
+        pairs = find_pairs(question, units, read.close[:READ], PAIRS)
+        pairs = [pair for pair in pairs if _fits(pair.second, time)] if time else pairs
+        texts = [StatementText.of(pair.second) for pair in pairs]
         readings = self.model.read(
-            [ToRead(question, text.text, under_headings(path.first)) for path, text in zip(paths, texts, strict=True)]
+            [ToRead(question, text.text, under_headings(pair.first)) for pair, text in zip(pairs, texts, strict=True)]
         )
         return [
-            ReadPath(path, reading, text.spans(reading), log_odds(read.readings[path.place].helps))
-            for path, text, reading in zip(paths, texts, readings, strict=True)
+            ReadPair(pair, reading, text.spans(reading), log_odds(read.readings[pair.place].helps))
+            for pair, text, reading in zip(pairs, texts, readings, strict=True)
         ]
 
 
@@ -247,26 +217,12 @@ def _best_span(
     """The best of some answers with their margins that is not to be avoided, and its last three numbers; None: there is none."""
     allowed = [one for one in spans if _stems(one[0]) not in avoided] if avoided else spans
     (answer, margin), (_, other) = (*allowed, *_NO_SPANS)[:2]
-    return (answer, (log_odds(reading.helps), _cut(margin), _cut(margin - other))) if answer else None
+    return (answer, (log_odds(reading.helps), bounded(margin), bounded(margin - other))) if answer else None
 
 
 def affirms(reading: TextReading) -> float:
     """The log odds of yes over no."""
-    return _cut(log_odds(reading.yes) - log_odds(reading.no))
-
-
-def _latest_first(disputed: list[ReadAnswer]) -> list[ReadAnswer]:
-    """Of answers that contradict one another the latest, if all have dates: it cites the others as replaced. Otherwise none
-    holds: they share the confidence.
-    """
-    if len(disputed) < 2:
-        return disputed
-    dates = [one.said.date if one.said else "" for one in disputed]
-    if dates.count(max(dates)) > 1 or not all(dates):
-        return [replace(one, confidence=one.confidence / len(disputed)) for one in disputed]
-    holds = disputed[dates.index(max(dates))]
-    others = (replace(span, replaced=True) for one in disputed if one is not holds for span in one.support)
-    return [replace(holds, support=(*holds.support, *others), confidence=disputed[0].confidence)]
+    return bounded(log_odds(reading.yes) - log_odds(reading.no))
 
 
 def _in_order(found: Sequence[Candidate], time: TimeAsked) -> Sequence[Candidate]:
@@ -297,10 +253,6 @@ def _when(said: UnitStatement) -> str:
 
 def _fits(said: UnitStatement, time: TimeAsked) -> bool:
     return time.fits(dates_within(said.said), said.date)
-
-
-def _cut(odds: float) -> float:
-    return max(-_SUREST, min(_SUREST, odds))
 
 
 def _stems(text: str) -> frozenset[str]:

@@ -21,7 +21,7 @@ from hoptrail.text.lexicon import PRONOUNS
 from hoptrail.text.mentions import find_names
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import UnitStatement, statements_of
-from hoptrail.text.values import with_unit
+from hoptrail.text.values import with_measure
 from hoptrail.types import BlockKind, Unit
 
 _PLACED = re.compile(r"^(?:in|at|on|from|near|of) (?:the )?(?=[A-Z])")
@@ -59,7 +59,7 @@ class StatementText:
     def answer(self, start: int, end: int) -> str:
         """The answer at these offsets: empty in a header, in a heading but for a date there, and where it only says `she`.
         An answer is cut at the end of its table cell and has no punctuation around it. An address is whole, a bare number has
-        its unit.
+        its measure.
         """
         if start < self.start:
             above = self.text[: self.start]
@@ -106,7 +106,7 @@ class StatementText:
         bare = answer.replace(",", "").replace(".", "", 1).isdigit()
         if answer.lower() in PRONOUNS or not any(map(str.isalnum, answer)):
             return ""
-        return with_unit(self.text, start, end) if bare else _PLACED.sub("", _balance_brackets(answer))
+        return with_measure(self.text, start, end) if bare else _PLACED.sub("", _balance_brackets(answer))
 
 
 def _balance_brackets(answer: str) -> str:

@@ -17,7 +17,7 @@ from hoptrail.text import lexicon
 from hoptrail.text.mentions import Mention, find_names
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.values import date_order, read_date, read_number, same_value
-from hoptrail.text.words import content_stems, stem, words
+from hoptrail.text.words import content_stems, lower_words, stem, words
 
 
 class ComparisonRule(StrEnum):
@@ -76,7 +76,6 @@ class Comparison:
         return self.sides[order > 0] if order else None
 
 
-_MOST_ANALYSED = 600
 _NAME = r"(?:the )?[A-Z][\w'’.-]*(?: (?:of )?(?:the )?[A-Z0-9][\w'’.-]*)*"
 _OFFERED = re.compile(
     rf"(?P<auxiliary>(?i:is|are|was|were|has|have)) (?P<sides>{_NAME} or {_NAME}) "
@@ -86,10 +85,8 @@ _OFFERED = re.compile(
 
 
 def find_comparison(question: str) -> Comparison | None:
-    """The comparison that `question` makes, or None. Questions over 600 characters are not analysed."""
+    """The comparison that `question` makes, or None."""
     text = squeeze(question).rstrip(" ?.!")
-    if len(text) > _MOST_ANALYSED:
-        return None
     first = next((word.lower for word in words(text)), "")
     if first in {"which", "who", "what", "whose", "of", "in"}:
         return _choice(text)
@@ -180,7 +177,7 @@ _ROLE = re.compile(
 
 def _choice(text: str) -> Comparison | None:
     choice = find_choice(text)
-    if choice is None or choice.ordering not in {word.lower for word in words(choice.ask)}:
+    if choice is None or choice.ordering not in lower_words(choice.ask):
         return None
     match = _ROLE.search(choice.ask.lower())
     role = match["whose"] or match["had"] if match else ""

@@ -1,26 +1,23 @@
-"""The questions in a message, without the words around them; the reply to one that asks nothing of the documents; and follow-ups.
+"""The questions in a message, without the words around them, or the reply to one that asks nothing of the documents.
 
 The question tagger finds them: greetings, labels (`Q:`), wishes about the form of the answer and where to look in general (`based
-on the documents`) say nothing that a reader of statements could use. The trained writer makes questions that stand alone of `and
-when was she born?` and `what about the Vento?`: it copies from the message and from the turns before. English only.
+on the documents`) say nothing that a reader of statements could use. English only.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.language.tasks import Turn
-from hoptrail.models.follow_up_writer import WrittenFollowUp, write_follow_up
 from hoptrail.models.question_tagger import Extent, MessageTags, WantedReply, tag_message
 from hoptrail.text.lexicon import OPENERS, QUESTION_WORDS, word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.sentences import sentence_ends
 from hoptrail.text.words import words
 
-MOST_QUESTIONS = 6  # questions of one message that are answered
+MOST_QUESTIONS = 6  # questions of one message that are answered; the others are named
 
 HELP = (
     "Ask a question about the documents, for instance “Who signed the lease, and when?”. The answer comes with the sentences "
@@ -37,9 +34,7 @@ _REPLIES = {
 }
 _USER = re.compile(r"^\s*(?:user|human):\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _QUOTED = re.compile(r"[\"'“„«](?P<said>[^\"“”„«»]+)[\"'”“»]")
-_LONGEST_TITLE = 60
-LEAST_LIKELY = 0.2
-"""Below this probability a message is asked as it stands: of what is written less likely, one in five was meant."""
+_LONGEST_TITLE = 60  # characters: one line beside a chat window
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,32 +118,3 @@ def _title(task: str) -> str:
     if wanted is None:
         return title
     return json.dumps({wanted: title if wanted == "title" else []}, ensure_ascii=False)
-
-
-def complete_follow_up(message: str, before: Sequence[Turn]) -> WrittenFollowUp | None:
-    """`message` completed from the turns before, the latest last, with the probability that this is meant; None: it cannot be
-    completed well. What stands alone only loses what ties it to the message before: `and where is Tarnwick?` asks `Where is
-    Tarnwick?`.
-    Raises: ModelUnavailable: as for `FollowUpWriter`.
-    """
-    written = write_follow_up(message, tuple(_turns(before)))
-    likely = written.text and written.probability >= LEAST_LIKELY
-    # With nothing before, what is left out of a message may be known, what is added is not.
-    return written if likely and (before or _adds_nothing(written, message)) else None
-
-
-def stands_alone(message: str, before: Sequence[Turn]) -> bool:
-    """Whether a message needs nothing from the turns before. Raises: ModelUnavailable: as for `FollowUpWriter`."""
-    whole = complete_follow_up(message, before) if before else None
-    return not before or (whole is not None and _adds_nothing(whole, message))
-
-
-def _adds_nothing(written: WrittenFollowUp, message: str) -> bool:
-    mine, said = ({word.lower for word in words(text)} for text in (written.text, message))
-    return mine <= said
-
-
-def _turns(before: Sequence[Turn]) -> Iterator[tuple[str, str]]:
-    for turn in before:
-        yield from ((hop.asked, hop.answer or "") for hop in turn.hops[:-1])  # the last one has the answer
-        yield turn.asked, turn.answer or ""

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from hoptrail.language.tasks import Finding, Turn
+from hoptrail.language.tasks import Finding
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, PRONOUNS, word_set
 from hoptrail.text.mentions import find_names
-from hoptrail.text.words import Word, words
+from hoptrail.text.words import Word, lower_words, words
 
 REFERENCE = re.compile(r"#\d{1,3}")
 """The answer to an earlier sub-question, by its number."""
@@ -29,7 +29,6 @@ _NOUN_ASKED = re.compile(
 _KINDS = {"who": "person", "whose": "person", "where": "place", "when": "date", "how": "number"}
 _OWNERS = word_set("his her its their")
 _REPLACED = _OWNERS | word_set("he she it they him them")
-_MOST_ANALYSED = 2_000
 
 
 def points_back(question: str, findings: Sequence[Finding]) -> bool:
@@ -66,7 +65,7 @@ def complete(question: str, findings: Sequence[Finding]) -> str:
     """
     question = resolve_references(question, findings)
     latest = next((finding.answer for finding in reversed(findings) if finding.answer), None)
-    if latest is None or len(question) > _MOST_ANALYSED or REFERENCE.search(question):
+    if latest is None or REFERENCE.search(question):
         return question
     # Only a demonstrative with a noun: not `that was` or `this is`.
     kept = FUNCTION_WORDS | {"question"}
@@ -124,20 +123,10 @@ def _kind_asked(question: str) -> str:
 
 def is_completion(question: str, completed: str, findings: Sequence[Finding]) -> bool:
     """Whether `completed` keeps every name of `question` and adds a word of an earlier answer."""
-    before, after = _bag(question), _bag(completed)
-    names = _bag(" ".join(name.text for name in find_names(question)))
-    answered = _bag(" ".join(finding.answer or "" for finding in findings)) - ARTICLES
+    before, after = lower_words(question), lower_words(completed)
+    names = lower_words(" ".join(name.text for name in find_names(question)))
+    answered = lower_words(" ".join(finding.answer or "" for finding in findings)) - ARTICLES
     return names <= after and not answered.isdisjoint(after - before)
-
-
-def names_nothing_new(completed: str, message: str, turns: Sequence[Turn]) -> bool:
-    """Whether every name of a completed message is in the message or in the turns before."""
-    said = _bag(" ".join([message, *(f"{turn.asked} {turn.answer or ''}" for turn in turns)]))
-    return _bag(" ".join(name.text for name in find_names(completed))) <= said
-
-
-def _bag(text: str) -> frozenset[str]:
-    return frozenset(word.lower for word in words(text))
 
 
 def _is_demonstrative(said: Sequence[Word], at: int) -> bool:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from hoptrail.models.question_tagger import TimeRelation, tag_time
 from hoptrail.text.dates import dates_within
 from hoptrail.text.normal_forms import squeeze
-from hoptrail.text.words import words
+from hoptrail.text.words import lower_words, words
 
 _WITHOUT_ITS_END = {"before", "after", "prior"}
 """Where one of these words stands with a date, this date itself is not meant; with others, such as `since`, it is."""
@@ -51,7 +51,7 @@ class TimeAsked:
 
     def _fits(self, date: str) -> bool:
         first, last = (_known(date, end) for end in (self.ends[0], self.ends[-1]))
-        excluded = _WITHOUT_ITS_END & {word.lower for word in words(self.said)} and len(date) >= len(self.ends[0])
+        excluded = _WITHOUT_ITS_END & lower_words(self.said) and len(date) >= len(self.ends[0])
         match self.relation:
             case TimeRelation.BEFORE:
                 return first < 0 or (first == 0 and not excluded)

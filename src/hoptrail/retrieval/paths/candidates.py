@@ -44,7 +44,7 @@ class CandidateSettings(Limited):
     """A name in at most this many passages leads to all of them."""
     common: AtLeast0 = 600
     """A name in at most this many passages leads to the few nearest to the question, a commoner one nowhere."""
-    sure: AtLeast0 = 5
+    leading: AtLeast0 = 5
     """The first hits, by the learned order alone; after them it alternates with the order of the direct search."""
     least_link: Share = 0.1
     """Least probability, 0 to 1, that two passages are both evidence for the second to be a hit reached by a name."""

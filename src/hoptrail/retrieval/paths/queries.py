@@ -29,21 +29,21 @@ from hoptrail.corpus.searching import top_rows
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import MENTIONS
 from hoptrail.errors import NotBuilt
-from hoptrail.language.offline.settings import OfflineSettings
+from hoptrail.language.offline.settings import QUESTION_CHARACTERS
 from hoptrail.language.questions.plans import make_plan
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.text.mentions import find_names
 from hoptrail.text.title_scanning import can_be_found, name_key, names_in
 from hoptrail.types import Kind, Unit
 
-MOST_STEPS = 6
-MOST_STRETCHES = 6
+MOST_STEPS, MOST_STRETCHES = 6, 6
+"""Each costs an encoded text."""
 LEAST_WORDS = 3
 """Content words that a stretch needs; a shorter one is joined to the next."""
 
 _REFERENCE = re.compile(r"#(\d{1,2})\b")
 _BORDER = re.compile(r"[,;:.?!]\s|\s(?:and|while|that|which|who|whose|where|when|as)\s")
-KEYWORDS, PASSAGES, SENTENCES = 0.4, 0.3, 0.3
+_BY_WORDS, _BY_VECTOR, _BY_SENTENCE = 0.4, 0.3, 0.3
 """Weights in a query's score of a passage: by words, by its vector, by its best sentence, each as a share of the best."""
 
 
@@ -65,7 +65,7 @@ class PathQueries:
     def of(cls, question: str, steps: Sequence[str] | None = None) -> PathQueries:
         """The queries of a question; without `steps` rules decompose it."""
         if steps is None:
-            steps = make_plan(question, MOST_STEPS, OfflineSettings().question_characters).questions
+            steps = make_plan(question, MOST_STEPS, QUESTION_CHARACTERS).questions
         several = tuple(steps[:MOST_STEPS]) if len(steps) > 1 else ()
         return cls(question, several, stretches(question), tuple(dict.fromkeys(_words(question))))
 
@@ -246,7 +246,7 @@ class QuestionScores:
             keywords.frequencies(queries.words),
             keywords.sizes()[0],
         )
-        promising = best_column(KEYWORDS * scores.keywords + PASSAGES * scores.passages)
+        promising = best_column(_BY_WORDS * scores.keywords + _BY_VECTOR * scores.passages)
         scores.read(np.sort(top_rows(promising, read)))
         return scores
 
@@ -263,7 +263,7 @@ class QuestionScores:
     def shares(self) -> FloatMatrix:
         """The score of every passage for every query, 0 to 1: n x k."""
         passages, sentences = shares_of_columns(self.passages), shares_of_columns(self.sentences)
-        mixed: FloatMatrix = KEYWORDS * self.keywords + PASSAGES * passages + SENTENCES * sentences
+        mixed: FloatMatrix = _BY_WORDS * self.keywords + _BY_VECTOR * passages + _BY_SENTENCE * sentences
         return mixed
 
 

@@ -26,7 +26,7 @@ from hoptrail.corpus.searching import top_rows
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Numbers, Pairs
 
-MOST_LEAVES = 8
+MOST_LEAVES = 8  # of a tree: those that remain are the bits of one byte
 _BLOCK = 128
 """Rows evaluated at a time, so that their masks stay in the cache."""
 _LOWEST_BIT = np.array([next((bit for bit in range(8) if mask >> bit & 1), 0) for mask in range(256)], dtype=np.uint8)
@@ -141,15 +141,15 @@ class PathScorer:
         return Judged(log_odds + DIRECT * direct_share(described), pairs, paired)
 
 
-def in_order(described: CandidateFeatures, judged: Judged, sure: int) -> list[int]:
-    """Places of the candidates, best first: the `sure` best by score, then alternating between the direct order and the scores.
+def in_order(described: CandidateFeatures, judged: Judged, leading: int) -> list[int]:
+    """Places of the candidates, best first: the `leading` best by score, then the direct order and the scores in turn.
 
     Alternating helps questions with parallel facts instead of a chain: it keeps what they find directly.
     """
     rows = described.candidates.rows
     by_score = np.lexsort((rows, -judged.scores)).tolist()
     direct = np.lexsort((rows, -described.candidates.direct[rows])).tolist()
-    order: list[int] = by_score[:sure]
+    order: list[int] = by_score[:leading]
     for best_first in cycle([iter(direct), iter(by_score)]):
         place = next((place for place in best_first if place not in order), None)
         if place is None:

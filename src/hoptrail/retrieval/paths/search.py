@@ -50,7 +50,7 @@ def search_paths(corpus: Corpus, question: str, limit: int, settings: CandidateS
     if described is None:
         return ()
     judged = judge(described, stored_scorer(), corpus.encoder)
-    order = in_order(described, judged, settings.sure)[:limit]
+    order = in_order(described, judged, settings.leading)[:limit]
     # Bridged are those that a name joins to one with a higher direct score. Names in the question do not count.
     pairs, direct = judged.pairs, described.candidates.direct[described.candidates.rows]
     asked = np.isin(pairs.names, list(described.scores.asked))

@@ -20,7 +20,7 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from hoptrail.index.conversation import MOST_TURNS
+from hoptrail.language.questions.follow_ups import MOST_TURNS
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
 from hoptrail.serving.answer_text import SentText, answers_in, citations_of, written
 from hoptrail.serving.server.refusals import OPENAI, Refusal, not_valid

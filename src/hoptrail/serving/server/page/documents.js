@@ -4,7 +4,7 @@ import { addressOf, placeAddress } from "./address.js";
 import { get, remove } from "./api.js";
 import { choose, chosen } from "./chosen.js";
 import { count, faultOf, fill, h, say } from "./dom.js";
-import { sure } from "./watch.js";
+import { confirmed } from "./watch.js";
 
 export { Watch } from "./watch.js";
 
@@ -76,13 +76,13 @@ export function documentsView(limits, watch) {
     const about = [one.folder && `${one.folder}/`, names, one.date, sized(one)].filter(Boolean).join(" · ");
     return h("li", {}, box,
       h("a", { class: "title", href: placeAddress(one.id, null) }, title, h("span", { class: "fine" }, about)),
-      h("button", { type: "button", class: "quiet", "aria-label": `Remove ${title}`, onclick: (event) => sure(event.currentTarget, () => drop([one.id])) }, "Remove"));
+      h("button", { type: "button", class: "quiet", "aria-label": `Remove ${title}`, onclick: (event) => confirmed(event.currentTarget, () => drop([one.id])) }, "Remove"));
   }
   function drawBar() {
     bar.hidden = !picked.size;
     fill(bar, h("strong", {}, `${picked.size} selected`),
       h("button", { type: "button", class: "main", onclick: () => { choose(new Map(picked)); location.hash = addressOf("ask"); } }, "Ask only these"),
-      h("button", { type: "button", onclick: (event) => sure(event.currentTarget, () => drop([...picked.keys()])) }, "Remove these"),
+      h("button", { type: "button", onclick: (event) => confirmed(event.currentTarget, () => drop([...picked.keys()])) }, "Remove these"),
       h("button", { type: "button", class: "quiet", onclick: () => { picked.clear(); draw(); } }, "Select none"));
   }
   async function drop(ids) {

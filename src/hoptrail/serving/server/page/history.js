@@ -4,7 +4,7 @@ import { addressOf } from "./address.js";
 import { get, post, remove } from "./api.js";
 import { faultOf, fill, h, say } from "./dom.js";
 import { asMarkdown, saveAs } from "./export.js";
-import { sure } from "./watch.js";
+import { confirmed } from "./watch.js";
 
 const MOST = 1000;
 
@@ -25,7 +25,7 @@ export function historyView() {
         ? [h("ul", { class: "history" }, threads.map((one) => line(one, draw, fault))), total > MOST && h("p", { class: "fine" }, `and ${total - MOST} older ones`),
           h("p", { class: "actions" },
             h("button", { type: "button", class: "quiet", onclick: () => save(threads).catch(fault) }, "Save all as Markdown"),
-            h("button", { type: "button", class: "quiet", onclick: (event) => sure(event.currentTarget, () => remove("api/history").then(draw, fault)) }, "Erase all"))]
+            h("button", { type: "button", class: "quiet", onclick: (event) => confirmed(event.currentTarget, () => remove("api/history").then(draw, fault)) }, "Erase all"))]
         : h("div", { class: "empty" }, h("p", {}, search.value ? "Nothing that was asked has these words." : "No questions yet."),
           h("a", { class: "button", href: addressOf("ask") }, "Ask something")));
     } catch (error) { fault(error); }
@@ -50,7 +50,7 @@ function line(one, draw, fault) {
   };
   return h("li", {}, name,
     h("button", { type: "button", class: "quiet", "aria-label": `Rename ${one.name}`, onclick: rename }, "Rename"),
-    h("button", { type: "button", class: "quiet", "aria-label": `Erase ${one.name}`, onclick: (event) => sure(event.currentTarget, () => remove(`api/history/${one.id}`).then(draw, fault)) }, "Erase"));
+    h("button", { type: "button", class: "quiet", "aria-label": `Erase ${one.name}`, onclick: (event) => confirmed(event.currentTarget, () => remove(`api/history/${one.id}`).then(draw, fault)) }, "Erase"));
 }
 
 async function save(threads) {

@@ -143,15 +143,15 @@ function putAway() {
 }
 
 /** Ask twice instead of in a dialogue: the first press changes what the button says, the second acts. */
-export function sure(button, act) {
-  if (button.dataset.sure === "yes") {
+export function confirmed(button, act) {
+  if (button.dataset.confirming === "yes") {
     button.disabled = true;
     act();
     return;
   }
   const text = button.textContent, name = button.getAttribute("aria-label");
-  const set = (isSure, shown, called) => {
-    button.dataset.sure = isSure;
+  const set = (confirming, shown, called) => {
+    button.dataset.confirming = confirming;
     button.textContent = shown;
     if (name) button.setAttribute("aria-label", called);
   };

@@ -1,4 +1,4 @@
-"""Paths of two statements that share a name, code or other rare word, of which neither says by itself what is asked.
+"""Pairs of statements that share a name, code or other rare word, of which neither says by itself what is asked.
 
 `14 January: needle bar of M10 bent` and `M10: section sewer, built 1982` together say in what year the machine with the bent
 needle bar was built. The reader was trained to read a statement for a question after another one (`ToRead.before`).
@@ -22,9 +22,9 @@ _LINKED, _KEY, _FAR, _LATE = 0.2, 0.2, 0.06, 0.01
 """Parts of the score, beside the share of the question's words (0 to 1): how rare the shared words are; added if the second
 statement is an entry about what the first one names; taken off for each doubling of the rank of the second statement's unit, and
 for each place of the first among the closest. Of 131 questions that need two statements, these found both for 73 among the first
-16 paths.
+16 pairs.
 """
-_SCORED = 4  # so many times the paths asked for are scored: those that could have the highest scores
+_SCORED = 4  # so many times the pairs asked for are scored: those that could have the highest scores
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _SHORTEST = 3
 """Letters from which a word links statements; those with a number, and capitals alone (`KB`), are codes and may have two."""
@@ -33,11 +33,11 @@ _ENTRY = re.compile(r"[\W_]*([^\n:;,.(]{1,40})[:(;,]")
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class StatementPair:
     """Two statements that share some of the words `links`, with a rarity of `linked` (0 to 1); whether the second is an entry
     about what the first names. They say a `share` of the question's words together, `gain` more than either alone. `place` is
     that of the first among the closest statements, `rank` that of the second's unit, both from 0. `score` tells how promising
-    the path is, among those of a question.
+    the pair is, among those of a question.
     """
 
     first: UnitStatement
@@ -59,8 +59,8 @@ class Path:
         return _shared(self.second.text, self.links)
 
 
-def find_paths(question: str, units: Sequence[Unit], close: Sequence[Close], most: int) -> list[Path]:
-    """The `most` best paths from the `close` statements, one to each other statement, by words that are not in the question."""
+def find_pairs(question: str, units: Sequence[Unit], close: Sequence[Close], most: int) -> list[StatementPair]:
+    """The `most` best pairs from the `close` statements, one to each other statement, by words that are not in the question."""
     statements = distinct_statements(units)
     asked = frozenset(_spaced(question).split())
     holders: dict[str, list[int]] = defaultdict(list)
@@ -76,8 +76,7 @@ def find_paths(question: str, units: Sequence[Unit], close: Sequence[Close], mos
     places = {said.place: at for at, (_, said) in enumerate(statements)}
     promising: list[tuple[float, int, int, int, float, float, bool]] = []
     for place, one in enumerate(close):
-        if (first := places.get(one.said.place)) is None:
-            continue
+        first = places[one.said.place]
         start = statements[first][1]
         rarity = _rarity(links_of(start), holders)
         told = _spaced(start.text)
@@ -88,16 +87,16 @@ def find_paths(question: str, units: Sequence[Unit], close: Sequence[Close], mos
             beside = _LINKED * linked + _KEY * (second in named) - far
             most_share = min(1.0, alone[first] + alone[second])
             promising.append((-(most_share + beside), place, first, second, beside, linked, second in named))
-    scored: list[Path] = []
+    scored: list[StatementPair] = []
     for _, place, first, second, beside, linked, is_entry in sorted(promising)[: _SCORED * most]:
         start, (rank, said) = statements[first][1], statements[second]
         share = wording.share(start, said)
         gain = share - max(alone[first], alone[second])
         links, score = links_of(start) - asked, share + beside
-        scored.append(Path(start, said, links, linked, is_entry, share, gain, place, rank, score))
-    best: dict[int, Path] = {}
-    for path in sorted(scored, key=lambda path: -path.score):
-        best.setdefault(id(path.second), path)
+        scored.append(StatementPair(start, said, links, linked, is_entry, share, gain, place, rank, score))
+    best: dict[int, StatementPair] = {}
+    for pair in sorted(scored, key=lambda pair: -pair.score):
+        best.setdefault(id(pair.second), pair)
     return list(best.values())[:most]
 
 

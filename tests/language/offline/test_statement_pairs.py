@@ -1,12 +1,12 @@
-"""Paths of two statements by rare names and codes, and the answers that the second gives after the first."""
+"""Pairs of statements by rare names and codes, and the answers that the second gives after the first."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from hoptrail.language.closeness import close_statements
-from hoptrail.language.offline.paths import Path, entry_of, find_paths, links_of
 from hoptrail.language.offline.performer import OfflineLanguage
+from hoptrail.language.offline.statement_pairs import StatementPair, entry_of, find_pairs, links_of
 from hoptrail.language.offline.statement_reading import StatementReader
 from hoptrail.language.tasks import Read
 from hoptrail.models.reader import ToRead
@@ -31,14 +31,14 @@ def units(*texts: str) -> list[Unit]:
 def test_the_second_statement_is_read_after_the_first_and_both_are_cited() -> None:
     model = ScriptedReader({QUESTION: {"1982": 6.0}})
     passages = units(LOG, REGISTER)
-    best = StatementReader(model, None).ranked(QUESTION, passages, paths=True)[0]
+    best = StatementReader(model, None).ranked(QUESTION, passages, pairs=True)[0]
     assert ToRead(QUESTION, f"Page 1\n{REGISTER}", f"Page 0\n{LOG}") in model.asked
     assert [(step.answer, step.support) for step in best.steps(QUESTION)][-1] == ("1982", passages[1].sources)
 
 
 def test_a_path_needs_a_name_that_both_have() -> None:
     model = ScriptedReader({QUESTION: {"1975": 6.0}})
-    StatementReader(model, None).ranked(QUESTION, units(LOG, OTHER), paths=True)
+    StatementReader(model, None).ranked(QUESTION, units(LOG, OTHER), pairs=True)
     assert not any(pair.before for pair in model.asked)
 
 
@@ -49,28 +49,28 @@ def test_the_trained_reader_follows_the_code() -> None:
     assert "1982" in given.answer
 
 
-def paths(question: str, *texts: str, most: int = 8) -> list[Path]:
+def pairs(question: str, *texts: str, most: int = 8) -> list[StatementPair]:
     found = units(*texts)
-    return find_paths(question, found, close_statements(question, found, None), most)
+    return find_pairs(question, found, close_statements(question, found, None), most)
 
 
-def linked(found: Sequence[Path]) -> list[tuple[str, str, str]]:
-    return [(path.first.text.strip(), path.name, path.second.text.strip()) for path in found]
+def linked(found: Sequence[StatementPair]) -> list[tuple[str, str, str]]:
+    return [(pair.first.text.strip(), pair.name, pair.second.text.strip()) for pair in found]
 
 
 def test_a_code_leads_from_the_log_to_the_register() -> None:
-    found = paths(QUESTION, LOG, "The press was cleaned in May.", REGISTER)
+    found = pairs(QUESTION, LOG, "The press was cleaned in May.", REGISTER)
     assert linked(found) == [(REGISTER, "M10", LOG), (LOG, "M10", REGISTER)]
-    assert all(path.share > path.gain > 0 for path in found)
+    assert all(pair.share > pair.gain > 0 for pair in found)
 
 
 def test_a_name_in_the_question_starts_no_path() -> None:
-    assert not paths("When was M10 made, whose needle bar broke?", LOG, REGISTER)
+    assert not pairs("When was M10 made, whose needle bar broke?", LOG, REGISTER)
 
 
 def test_a_name_in_one_statement_or_in_very_many_links_nothing() -> None:
-    assert not paths(QUESTION, LOG, "A section sewer was made in 1982.")
-    assert not paths(QUESTION, LOG, *(f"M10 ran for {hours} hours." for hours in range(30, 60)))
+    assert not pairs(QUESTION, LOG, "A section sewer was made in 1982.")
+    assert not pairs(QUESTION, LOG, *(f"M10 ran for {hours} hours." for hours in range(30, 60)))
 
 
 def test_the_rarer_name_and_the_entry_that_begins_with_it_come_first() -> None:
@@ -82,16 +82,16 @@ def test_the_rarer_name_and_the_entry_that_begins_with_it_come_first() -> None:
         "Ida Berg: telephone number 42.",
         "Cy Lunt has met Ida Berg.",
     )
-    assert linked(paths(question, *texts))[0] == (texts[0], "Ida Berg", texts[3])
+    assert linked(pairs(question, *texts))[0] == (texts[0], "Ida Berg", texts[3])
 
 
 def test_each_statement_is_second_once_and_there_are_at_most_so_many() -> None:
     texts = (LOG, REGISTER, "M10 stands in the bindery.", "M10 was bought from a bindery.")
-    found = paths(QUESTION, *texts)
-    seconds = [path.second.text for path in found]
+    found = pairs(QUESTION, *texts)
+    seconds = [pair.second.text for pair in found]
     assert len(seconds) == len(set(seconds)) > 1
-    assert paths(QUESTION, *texts, most=1) == found[:1]
-    assert paths(QUESTION) == []
+    assert pairs(QUESTION, *texts, most=1) == found[:1]
+    assert pairs(QUESTION) == []
 
 
 def test_the_rarer_of_two_names_comes_first() -> None:
@@ -101,9 +101,9 @@ def test_the_rarer_of_two_names_comes_first() -> None:
         "The number of the woman is in the book of Ida Berg.",
         *(f"Skarn has {number} bridges." for number in range(3)),
     )
-    found = paths("Which number has the woman who mended the roof?", *texts)
-    assert {path.name for path in found[:1]} == {"Ida Berg"}
-    rarity = {path.name: path.linked for path in found if path.second.text.strip() in texts[1:3]}
+    found = pairs("Which number has the woman who mended the roof?", *texts)
+    assert {pair.name for pair in found[:1]} == {"Ida Berg"}
+    rarity = {pair.name: pair.linked for pair in found if pair.second.text.strip() in texts[1:3]}
     assert rarity["Ida Berg"] > rarity["Skarn"]
 
 
@@ -118,5 +118,5 @@ def test_an_entry_is_what_a_line_or_a_row_is_about() -> None:
 
 
 def test_an_entry_about_what_the_first_statement_names_is_linked_even_by_a_single_letter() -> None:
-    found = paths("What does the place of the silver car cost?", "The silver car stands on E.", "E: 52 a month")
-    assert [(path.name, path.is_entry) for path in found if path.second.text.startswith("E:")] == [("E", True)]
+    found = pairs("What does the place of the silver car cost?", "The silver car stands on E.", "E: 52 a month")
+    assert [(pair.name, pair.is_entry) for pair in found if pair.second.text.startswith("E:")] == [("E", True)]
