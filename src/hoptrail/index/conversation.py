@@ -16,7 +16,7 @@ from typing import TypedDict, Unpack
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.listener import Listener, ObservedLanguage
-from hoptrail.language.questions.messages import MOST_QUESTIONS, complete_follow_up, read_message, stands_alone
+from hoptrail.language.questions.messages import MOST_QUESTIONS, WRITING, complete_follow_up, read_message, stands_alone
 from hoptrail.language.tasks import OFFLINE, Finding, FollowUp, Language, Turn
 from hoptrail.models.tracing import said, span
 from hoptrail.recipes.recipe import Recipe
@@ -149,7 +149,9 @@ def turns_of(answers: Iterable[Answer]) -> list[Turn]:
             continue
         whole = answer.asked
         if answer.asked == answer.question:
-            read = read_message(answer.question, writes=True)
+            read = read_message(answer.question, writes=answer.text != WRITING)
+            if read.reply:
+                continue
             questions = read.questions if len(read.questions) == 1 else (answer.question,)
             written = complete_follow_up(questions[0], turns) if turns else None
             whole = written.text if written else questions[0]
