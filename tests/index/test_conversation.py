@@ -13,6 +13,7 @@ from hoptrail.language.questions import follow_ups
 from hoptrail.language.scripted import Failure, Quote, QuotedReading, QuotedStep, ScriptedLanguage
 from hoptrail.language.tasks import FollowUp, Read
 from hoptrail.models.follow_up_writer import WrittenFollowUp
+from hoptrail.serving.answer_text import answers_in, written
 from hoptrail.types import AnswerKind, Guess
 from world import HashingEncoder
 
@@ -41,6 +42,7 @@ To reset the boiler:
 2. Press the flame button.
 3. Turn the dial back to 2.
 """,
+    "fair.md": "# Fair\n\nThe fair was held in Lund in 2022 and in Arhus in 2023.\n",
 }
 BORN = "Where was Peter Hahn born?"
 
@@ -231,3 +233,32 @@ def test_records_print_as_people_read_them(index: Index) -> None:
     (hit,) = index.search("boiler", "bm25", 1)
     assert repr(hit).startswith("<Hit 'Boiler' ")
     assert "\n" not in repr(hit)
+
+
+def test_answers_sent_back_complete_a_question_as_the_answers_do(index: Index) -> None:
+    for first, then in (
+        (("Who is the deputy of Nadia Fell?", "thanks"), "Where was he born?"),
+        (("Who installed the boiler? Who is the deputy of Nadia Fell?",), "Where was he born?"),
+        (("Hello!", "How much is a tyre change for the Brio?"), "And for the Vento?"),
+    ):
+        talk = index.conversation()
+        sent = [
+            said
+            for message in first
+            for said in (("user", message), ("assistant", written(talk.ask(message).to_dict()).text))
+        ]
+        kept, back = talk.ask(then), index.ask(then, before=answers_in(sent))
+        assert (back.asked, back.text, back.confidence) == (kept.asked, kept.text, kept.confidence)
+
+
+def test_the_dates_that_fit_are_those_looked_at(index: Index) -> None:
+    assert index.ask("Where was the fair held in 2023?").notes == ("Dates looked at for “in 2023”: 2023 to 2023-05.",)
+
+
+def test_an_answer_that_is_sent_back_has_its_guess_and_its_parts() -> None:
+    guessed = answers_in([("user", "Who?"), ("assistant", "Not settled. Perhaps: Ann \\[x\\]\n\n- T: “Ann.”")])
+    assert [(one.text, one.guess and one.guess.text) for one in guessed] == [(None, "Ann [x]")]
+    [both] = answers_in(
+        [("user", "Who? Show it."), ("assistant", "Who? Ann [1]\nShow it. Not settled.\n\n- [1] T: “Ann.”")]
+    )
+    assert [(one.question, one.text) for one in both.parts] == [("Who?", "Ann"), ("Show it.", None)]

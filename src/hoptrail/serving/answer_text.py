@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from hoptrail.index.contract import FAILED, GUESSED, abstention
 from hoptrail.retrieval.corpus import QUESTION_LIMIT
-from hoptrail.types import Answer, AnswerKind
+from hoptrail.types import Answer, AnswerKind, Guess
 from hoptrail.types.json_object import JsonObject
 
 CITED = ("document", "title", "heading_path", "file", "place", "date", "replaced", "start", "end", "text", "said")
@@ -24,6 +24,8 @@ WITHDRAWN = "(What stands above was withdrawn when it was checked.)\n\n"
 _MARKUP = re.compile(r"[\\`*_\[\]<>~|$&@]|(?<=[a-zA-Z]):(?=//)|(?<=www)\.")
 """Characters that Markdown could take for markup, a link or an address."""
 _ESCAPED = re.compile(r"\\(.)")
+_PART = re.compile(r"(?P<asked>.*?\?|.*?[.!]) (?P<said>.+)")
+"""A line for one of several questions; a request ends as a sentence does."""
 _CITATION = re.compile(r"\s*(?<!\\)\[\d+\]")
 
 
@@ -42,25 +44,40 @@ def written(answer: JsonObject) -> Written:
     if answer["kind"] == "reply":
         return Written(answer["answer"], ())
     notes = "".join(f"{harmless(note)}\n\n" for note in answer["notes"])
-    if answer["answer"] is None and answer["closest"]:
-        text, closest = f"{notes}{harmless(abstention(answer))}\n", list[tuple[int, JsonObject]]()
-        for one in answer["closest"]:
-            text += f"\n- {_about(one)}: “{harmless(one['said'])}”"
-            closest.append((len(text), one))
-        return Written(text, tuple(closest))
+    if answer["answer"] is None and answer["closest"] and not answer["parts"]:
+        return _with_closest(f"{notes}{harmless(abstention(answer))}\n", [], answer["closest"])
     numbers = {_span(one): one for one in citations_of(answer)}
     head, quotations = notes, list[tuple[int, JsonObject]]()
     for part in answer["parts"] or [answer]:
         text = harmless(abstention(part).removesuffix(" Closest:") if part["answer"] is None else part["answer"])
         head += f"{harmless(part['asked'])} {text}" if answer["parts"] else text
-        cited = dict.fromkeys(map(_span, part["evidence"]))
+        cited = dict.fromkeys(map(_span, _rests_on(part) if answer["parts"] else part["evidence"]))
         head += " " * bool(cited)
         for span in cited:
             quotations.append((len(head), numbers[span]))
             head += f"[{numbers[span]['number']}]"
         head += "\n"
     lines = [f"\n- [{one['number']}] {_about(one)}: “{harmless(one['said'])}”" for one in numbers.values()]
+    if answer["answer"] is None:  # where none of several questions is settled
+        closest = {_span(one): one for part in answer["parts"] for one in part["closest"]}
+        return _with_closest("".join([head, *lines]), quotations, closest.values())
     return Written("".join([head, *lines] if lines else [head.removesuffix("\n")]), tuple(quotations))
+
+
+def _with_closest(text: str, quotations: Iterable[tuple[int, JsonObject]], closest: Iterable[JsonObject]) -> Written:
+    quotations = [*quotations]
+    for one in closest:
+        text += f"\n- {_about(one)}: “{harmless(one['said'])}”"
+        quotations.append((len(text), one))
+    return Written(text.removesuffix("\n"), tuple(quotations))
+
+
+def _rests_on(part: JsonObject) -> list[JsonObject]:
+    """What is cited for the answer to one of several questions; where it is open, for its guess."""
+    found: list[JsonObject] = (
+        part["evidence"] if part["answer"] is not None else (part["guess"] or {}).get("evidence", [])
+    )
+    return found
 
 
 @dataclass(slots=True)
@@ -93,12 +110,25 @@ def _about(statement: JsonObject) -> str:
     return harmless(f"{statement['title']} ({', '.join(details)})".removesuffix(" ()"))
 
 
-def answer_in(text: str) -> str | None:
-    """The answer in a text that `written` made, which a client sends back; None for an abstention."""
+def answer_in(question: str, text: str) -> Answer:
+    """The answer in a text that `written` made, which a client sends back: with a part for each of several questions, and no
+    text for an abstention.
+    """
     head = text.partition("\n\n- ")[0].strip().rpartition("\n\n")[2]  # without citations, and without notes before it
-    if head.startswith((GUESSED.partition(".")[0], FAILED)):
-        return None
-    return _ESCAPED.sub(r"\1", _CITATION.sub("", head)).strip() or None
+    lines = [_PART.fullmatch(line) for line in head.splitlines()]
+    if len(lines) > 1 and all(lines):
+        parts = tuple(answer_in(_plain(one["asked"]), one["said"]) for one in lines if one)
+        return Answer(question, _plain(head), "", "", kind=AnswerKind.LIST, parts=parts)
+    perhaps = GUESSED.format("")
+    if head.startswith(perhaps):
+        guess = Guess(_plain(head.removeprefix(perhaps)), confidence=0.0)  # how sure it was is not told
+        return Answer(question, None, "", "", guess=guess)
+    is_open = head.startswith((GUESSED.partition(".")[0], FAILED))
+    return Answer(question, None if is_open else _plain(head) or None, "", "")
+
+
+def _plain(text: str) -> str:
+    return _ESCAPED.sub(r"\1", _CITATION.sub("", text)).strip()
 
 
 def answers_in(messages: Iterable[tuple[str, str]]) -> list[Answer]:
@@ -111,13 +141,14 @@ def answers_in(messages: Iterable[tuple[str, str]]) -> list[Answer]:
         if role == "user" and said:
             answers.append(Answer(said, None, "", ""))
         elif role == "assistant" and answers:
-            answers[-1] = replace(answers[-1], text=answer_in(said), kind=AnswerKind.SHORT)
+            answers[-1] = answer_in(answers[-1].question, said)
     return answers
 
 
 def citations_of(answer: JsonObject) -> list[JsonObject]:
     """The cited spans of an answer without repeats, numbered from 1 as in its text."""
-    items = {_span(item): item for item in answer["evidence"]}.values()
+    cited = [item for part in answer["parts"] for item in _rests_on(part)] if answer["parts"] else answer["evidence"]
+    items = {_span(item): item for item in cited}.values()
     return [{"number": number, **{name: one[name] for name in CITED}} for number, one in enumerate(items, start=1)]
 
 

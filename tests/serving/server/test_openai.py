@@ -332,3 +332,19 @@ def test_numbers_in_brackets_are_ours_alone() -> None:
     text = written({"answer": "So [9]", "trail": [], "evidence": [item, item, {**item, "start": 1}], **PLAIN}).text
     assert text.splitlines()[0] == "So \\[9\\] [1][2]"
     assert text.splitlines()[2:] == [f"- [{n}] A \\[2\\] title: “It is so \\[7\\].”" for n in (1, 2)]
+
+
+def test_each_open_question_is_named_with_the_statement_of_its_guess() -> None:
+    step, guess, near = (dict.fromkeys(CITED, "") | {"start": n, "end": 9, "said": f"S{n}."} for n in range(3))
+    about: dict[str, Any] = {"answer": None, "trail": [], "evidence": [step], "closest": [near], **PLAIN}
+    first = about | {"asked": "Who?", "guess": {"text": "Ann", "evidence": [guess]}}
+    second = about | {"asked": "Where?", "guess": None}
+    whole = written(about | {"guess": None, "parts": [first, second]})
+    assert whole.text.splitlines() == [
+        "Who? Not settled. Perhaps: Ann [1]",
+        "Where? Not settled.",
+        "",
+        "- [1] : “S1.”",
+        "- : “S2.”",
+    ]
+    assert [whole.text[at:][:3] for at, _ in whole.quotations] == ["[1]", ""]

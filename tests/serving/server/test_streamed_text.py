@@ -126,7 +126,7 @@ def test_what_was_written_and_does_not_stand_is_said_to_be_withdrawn(
     assert "".join(one.delta for one in found if one.type == "response.output_text.delta") == text
     for annotation in found[-1].response.output[0].content[0].annotations:  # type: ignore[union-attr,index]
         assert annotation.index <= len(text)  # type: ignore[union-attr]
-    assert answer_in(text) is None, "who sends it back has not got an answer"
+    assert answer_in(QUESTION, text).text is None, "who sends it back has not got an answer"
 
 
 @pytest.mark.parametrize(

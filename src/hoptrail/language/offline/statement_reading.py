@@ -162,7 +162,7 @@ class StatementReader:
         """A note on the dates that were looked at, if the question asks for a time."""
         if (time := time_asked(question)) is None:
             return ()
-        return (time.note({when for one in self.read(question, units).close if (when := _when(one.said))}),)
+        return (time.note({when for one in self.read(question, units).close if (when := _when(one.said, time))}),)
 
     def verdict_numbers(self, question: str, units: Sequence[Unit]) -> dict[str, tuple[float, ...]]:
         """The numbers of yes and of no (`VERDICT`); none if nothing was read."""
@@ -236,19 +236,19 @@ def _in_order(found: Sequence[Candidate], time: TimeAsked) -> Sequence[Candidate
     same = [
         one
         for one, odds in zip(found, likely, strict=True)
-        if _when(one.said)
+        if _when(one.said, time)
         and odds > max(likely) - _NEAR
         and (headings == (one.said.unit.document, one.said.path) or say_alike(best, one))
     ]
     if best not in same:
         return found
-    date = time.chosen([_when(one.said) for one in same])
-    return [one for one in found if one not in same or _when(one.said) == date]
+    date = time.chosen([_when(one.said, time) for one in same])
+    return [one for one in found if one not in same or _when(one.said, time) == date]
 
 
-def _when(said: UnitStatement) -> str:
-    """The first date in a statement, else that above it."""
-    return next(iter(dates_within(said.said)), said.date)
+def _when(said: UnitStatement, time: TimeAsked) -> str:
+    """The first date in a statement that fits, else that above it."""
+    return next((date for date in dates_within(said.said) if time.fits((date,), "")), said.date)
 
 
 def _fits(said: UnitStatement, time: TimeAsked) -> bool:

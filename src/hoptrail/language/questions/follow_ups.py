@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from hoptrail.errors import TaskFailed
-from hoptrail.language.questions.messages import read_message
+from hoptrail.language.questions.messages import WRITING, read_message
 from hoptrail.language.tasks import OFFLINE, Finding, FollowUp, Language, Turn
 from hoptrail.models.follow_up_writer import WrittenFollowUp, write_follow_up
 from hoptrail.text.mentions import find_names
@@ -46,7 +46,9 @@ def turns_of(answers: Iterable[Answer]) -> list[Turn]:
             continue
         whole = answer.asked
         if answer.asked == answer.question:
-            read = read_message(answer.question, writes=True)
+            read = read_message(answer.question, writes=answer.text != WRITING)
+            if read.reply:
+                continue
             questions = read.questions if len(read.questions) == 1 else (answer.question,)
             written = complete_follow_up(questions[0], turns) if turns else None
             whole = written.text if written else questions[0]
