@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 from pathlib import Path
@@ -202,6 +203,18 @@ def test_a_journal_that_cannot_be_written_leaves_no_upload(make_app: MakeApp, tm
         assert not files_with(tmp_path / "north", b"avocet")
         (tmp_path / "north" / "jobs.sqlite").rmdir()
         assert ended(client, {"id": add(client, "avocet")})["state"] == "done"
+
+
+def test_an_index_that_was_deleted_under_a_server_takes_uploads_again(make_app: MakeApp, tmp_path: Path) -> None:
+    with client_of(make_app()) as client:
+        upload(client, ("birds.txt", b"The avocet wades."))
+        shutil.rmtree(tmp_path / "north")
+        assert titles(client) == set()
+        assert upload(client, ("birds.txt", b"The bittern booms."))["state"] == "done"
+        assert titles(client) == {"birds"}
+        assert [path.suffix for path in (tmp_path / "north/uploads").iterdir()].count(".lock") == 2, (
+            "held, and claiming"
+        )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no file here refuses to be read")

@@ -61,8 +61,9 @@ class Uploads:
         return FileLock(self.folder / f"{mark}{LOCK}", thread_local=False)
 
     def hold(self) -> None:
-        """Hold the lock of this process from now on, and create the folder."""
-        if not self._lock.is_locked:
+        """Hold the lock of this process from now on, and create the folder: again if it was deleted, or replaced by a backup."""
+        if not (self._lock.is_locked and Path(self._lock.lock_file).exists()):
+            self._lock.release(force=True)
             make_folder(self.folder)
             with self._lock_of(CLAIMING):
                 self._lock.acquire()
