@@ -238,6 +238,11 @@ class Database(CheckedConnection):
         return database
 
     def _prepare(self) -> None:
+        if self._connection.readonly("main"):  # SQLite opens it all the same
+            raise StorageError(
+                f"{self.folder} cannot be written: it may only be read. Mend the permissions, or copy it to a disk that can be "
+                f"written, then run the same command again."
+            )
         set_up(self._connection)
         if self._connection.pragma("journal_mode", "wal") != "wal":
             raise StorageError(f"{self.folder} is on a file system that SQLite cannot keep a log on.")
