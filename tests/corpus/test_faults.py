@@ -440,6 +440,13 @@ with Snapshot.open(folder) as snapshot:
     print(len(list(snapshot.units(Kind.PASSAGE))), len(snapshot.search.keywords("river harbour designed", 9)))
 """
 
+WRITE = """
+import sys
+from pathlib import Path
+from hoptrail.corpus.database import Database
+Database.to_write(Path(sys.argv[1])).close()
+"""
+
 WITHOUT_PRIVILEGES = ("setpriv", "--bounding-set=-all", "--inh-caps=-all") if os.geteuid() == 0 else ()
 """What has root, too, obey the permissions of files."""
 
@@ -454,6 +461,10 @@ def test_an_index_that_may_only_be_read_is_read(indexed: Path) -> None:
         read = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
         assert read.returncode == 0, read.stderr
         assert read.stdout.split() == [str(len(before[1])), str(len(before[2]))]
+        command = [*WITHOUT_PRIVILEGES, sys.executable, "-c", WRITE, str(indexed)]
+        refused = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+        assert "StorageError" in refused.stderr, refused.stderr
+        assert "cannot be written: it may only be read" in refused.stderr
     finally:
         for path in [indexed, *indexed.rglob("*")]:
             path.chmod(0o755 if path.is_dir() else 0o644)

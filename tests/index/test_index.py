@@ -10,6 +10,7 @@ import math
 import os
 import random
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import cycle, pairwise
 from pathlib import Path
@@ -209,6 +210,20 @@ def test_an_index_deleted_under_an_open_one_is_named(own: Index) -> None:
     own.folder.rename(own.folder.with_name("moved"))
     with pytest.raises(IndexUnavailable, match="no index at"):
         own.search("Isk", "bm25")
+
+
+@pytest.mark.parametrize("reading", [False, True])
+def test_a_backup_in_the_place_of_an_open_index_is_read(own: Index, tmp_path: Path, reading: bool) -> None:
+    """With as many commits as before: their number does not tell the two apart."""
+    backup = opened(tmp_path / "backup")
+    (tmp_path / "Ulm.txt").write_text("Ulm is a town.", encoding="utf-8")
+    backup.add(tmp_path / "Ulm.txt")
+    with own.reading() as before, backup.reading() as snapshot:
+        assert snapshot.commit == before.commit
+    with own.reading() if reading else nullcontext():
+        own.folder.rename(tmp_path / "moved")
+        backup.folder.rename(own.folder)
+        assert [document.title for document in own.contents().documents] == ["Ulm"]
 
 
 def test_verify_counts_files_and_names_the_damaged_one_and_repair_rebuilds_it(own: Index) -> None:

@@ -148,13 +148,14 @@ def test_what_only_cannot_be_read_now_stays(
 
 
 def test_a_broken_link_may_lead_to_a_disk_that_is_not_mounted(desk: Desk, world: Path, tmp_path: Path) -> None:
-    disk = write(tmp_path / "disk/Arrow.txt", "The Arrow is a brook.").parent
-    (world / "disk").symlink_to(disk)
+    disk = tmp_path / "disk"
+    (world / "disk").symlink_to(write(disk / "notes/Arrow.txt", "The Arrow is a brook.").parent)
+    (world / "all.jsonl").symlink_to(lines(disk / "all.jsonl", one="The Ulm is a brook, too."))
     selected(desk, world, follow_links=True)
-    assert desk.finds("brook") == ["Arrow"]
+    assert desk.finds("brook") == ["Arrow", "One"]
     disk.rename(tmp_path / "unmounted")
     report = selected(desk, world, follow_links=True)
-    assert (told(report), desk.finds("brook")) == ({}, ["Arrow"])
+    assert (told(report), desk.finds("brook")) == ({}, ["Arrow", "One"])
     (tmp_path / "unmounted").rename(disk)
     assert told(selected(desk, world, follow_links=True)) == {}
 

@@ -10,7 +10,8 @@ import pytest
 from hoptrail import Index
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.errors import Interrupted, UsageError
-from index.test_indexing import Desk, stopping_after, write
+from index.test_indexing import Desk, lines, stopping_after, write
+from index.test_left_out import selected
 from index.test_syncing import told
 from world import FACTS
 
@@ -170,6 +171,25 @@ def test_a_folder_is_removed_by_its_name(desk: Desk, world: Path, monkeypatch: p
         desk.remove("")
     assert len(desk.remove(".")) == 6
     assert desk.titles() == []
+
+
+def test_lines_behind_a_link_are_removed_by_the_path_of_the_link(
+    desk: Desk, world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (world / "all.jsonl").symlink_to(lines(tmp_path / "disk/all.jsonl", one="The Arrow is a brook."))
+    selected(desk, world, follow_links=True)
+    monkeypatch.chdir(world)
+    assert desk.remove("all.jsonl") == ["One"]
+
+
+def test_lines_are_removed_without_the_folder_that_took_the_name_of_their_file(desk: Desk, world: Path) -> None:
+    file = lines(world / "all.jsonl", one="The Arrow is a brook.")
+    desk.index(world)
+    file.unlink()
+    write(file / "Ulm.txt", "Ulm is a town.")
+    desk.index(world)
+    assert desk.remove(file) == ["One"]
+    assert desk.remove(file) == ["Ulm"]
 
 
 def test_a_name_that_is_a_title_and_a_folder_is_refused(

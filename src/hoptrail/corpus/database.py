@@ -184,10 +184,16 @@ class CheckedConnection(Connection):
         return self.folder / f"{DATABASE}-wal"
 
 
+def _identity(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_dev, status.st_ino
+
+
 class Database(CheckedConnection):
     """The database of an index folder, and the transaction of this connection. Use `to_read` or `to_write`."""
 
     _version: Sequence[int] = ()  # SQLite's count of the commits of other connections, when this one last looked
+    _identity: tuple[int, int] = (0, 0)  # the device and the inode of the file that is read
 
     @classmethod
     def to_read(cls, folder: Path) -> Self:
@@ -197,7 +203,9 @@ class Database(CheckedConnection):
         if not path.is_file():
             raise absent(folder)
         with translating_errors(folder, apsw.SQLError):  # tables are not as they were made
+            identity = _identity(path)  # before opening: a file that takes its place meanwhile is not mistaken for it
             database = cls(folder, open_read_only(path))
+            database._identity = identity
             with database.closed_on_error():
                 database.run("BEGIN")
                 database.check_whole()
@@ -230,6 +238,11 @@ class Database(CheckedConnection):
         return database
 
     def _prepare(self) -> None:
+        if self._connection.readonly("main"):  # SQLite opens it all the same
+            raise StorageError(
+                f"{self.folder} cannot be written: it may only be read. Mend the permissions, or copy it to a disk that can be "
+                f"written, then run the same command again."
+            )
         set_up(self._connection)
         if self._connection.pragma("journal_mode", "wal") != "wal":
             raise StorageError(f"{self.folder} is on a file system that SQLite cannot keep a log on.")
@@ -300,9 +313,15 @@ class Database(CheckedConnection):
         """Release the commit that is read, which keeps writers from emptying the log. What hides rows stays."""
         self.run("COMMIT")
 
+    @property
+    def is_in_place(self) -> bool:
+        """Whether its file is still that of the folder, which may have been moved, or replaced by a backup."""
+        path = self.folder / DATABASE
+        return path.is_file() and _identity(path) == self._identity
+
     def resume_reading(self) -> bool:
-        """Read the last commit, which may be a newer one. Returns False where the file is gone."""
-        if not (self.folder / DATABASE).is_file():
+        """Read the last commit, which may be a newer one. Returns False where the file is gone or another one."""
+        if not self.is_in_place:
             return False
         self.run("BEGIN")
         version = self.column("PRAGMA data_version")

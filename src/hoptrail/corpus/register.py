@@ -159,12 +159,12 @@ def _places(documents: Documents, given_name: str) -> list[tuple[DocumentEntry, 
         raise UnknownName(given_name)
     if by_id := [(entry, source) for entry in documents.of([name]) for source in entry.sources]:
         return by_id
-    entries = documents.at([name, path])
-    for source in (name, path):
+    paths = (_resolved(given_name, through_links=False), path)  # a link that is followed is a source under its own path
+    entries = documents.at([name, *paths])
+    for source in (name, *paths):
         if by_source := [(entry, source) for entry in entries if source in entry.sources]:
             return by_source
-    inside = f"{path.rstrip('/')}/"  # of a folder; or a line of a JSONL file
-    below = {it for it in documents.sources_under(path) if file_of(it) == path or it.startswith(inside)}
+    below = _sources_below(documents, paths, lines=not name.endswith("/"))
     entries = documents.titled([name])
     if below and entries and not name.endswith("/"):
         raise UsageError(
@@ -182,6 +182,15 @@ def _places(documents: Documents, given_name: str) -> list[tuple[DocumentEntry, 
     return [(entry, source) for entry in entries for source in entry.sources]
 
 
+def _sources_below(documents: Documents, paths: Collection[str], *, lines: bool) -> set[str]:
+    """The lines of the JSONL files at these paths, if `lines` are asked for and there are any, else what folders there hold. A
+    folder may have taken the name of a file whose lines are still in the index.
+    """
+    found = [(path, source) for path in paths for source in documents.sources_under(path)]
+    of_files = {source for path, source in found if file_of(source) == path} if lines else set()
+    return of_files or {source for path, source in found if source.startswith(f"{path.rstrip('/')}/")}
+
+
 def _is_text(name: str) -> bool:
     """Whether a name can be in an index. A shell argument that is not valid Unicode cannot."""
     try:
@@ -191,9 +200,10 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def _resolved(name: str) -> str:
+def _resolved(name: str, *, through_links: bool = True) -> str:
     """The source string of a path; the name itself where it cannot be a path (a title may contain anything)."""
     try:
-        return shown(Path(name).expanduser().resolve())
+        path = Path(name).expanduser()
+        return shown(path.resolve() if through_links else path.absolute())
     except (OSError, RuntimeError, ValueError):
         return name

@@ -95,14 +95,14 @@ class Snapshot:
         self._database.stop_reading()
 
     def resume(self) -> bool:
-        """Continue after `park`. Returns False, and closes the snapshot, if there is a newer commit."""
+        """Continue after `park`. Returns False, and closes the snapshot, if there is a newer commit or another index."""
         if self._database.resume_reading() and read_head(self._database).commit == self.commit:
             return True
         self.close()
         return False
 
     def is_current(self) -> bool:
-        return _newest_commit(self.folder) == self.commit
+        return self._database.is_in_place and _newest_commit(self.folder) == self.commit
 
     def close(self) -> None:
         if not self._borrowed:

@@ -152,9 +152,11 @@ def _in_file(
 
 
 def failure(path: Path, error: Unreadable | OSError) -> DocumentError:
-    """The error of a document that could not be read."""
+    """The error of a document that could not be read, with its cause."""
     reason = f"could not be read ({error.strerror or error})" if isinstance(error, OSError) else str(error)
-    return DocumentError(shown(path), reason, isinstance(error, OSError | NotReadNow))
+    failed = DocumentError(shown(path), reason, isinstance(error, OSError | NotReadNow))
+    failed.__cause__ = error
+    return failed
 
 
 def read_again(path: Path, limits: ReadingLimits, findings: Findings) -> FileContent | DocumentError:

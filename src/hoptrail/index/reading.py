@@ -230,7 +230,7 @@ class SourcesRead:
         An empty folder may be the mount point of a disk that is not mounted: then nothing is dropped.
         """
         report, sync, seen = self.report, self._options.sync, self._findings.seen
-        closed = tuple(f"{one}/" for one in self._findings.closed)
+        closed = tuple(f"{one}{below}" for one in self._findings.closed for below in "/#")  # a folder, or lines
         start = f"{shown(place).rstrip('/')}/" if place.is_dir() else shown(place)
         unread = [
             source

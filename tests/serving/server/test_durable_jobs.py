@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -201,6 +203,39 @@ def test_a_journal_that_cannot_be_written_leaves_no_upload(make_app: MakeApp, tm
         assert not files_with(tmp_path / "north", b"avocet")
         (tmp_path / "north" / "jobs.sqlite").rmdir()
         assert ended(client, {"id": add(client, "avocet")})["state"] == "done"
+
+
+def test_an_index_that_was_deleted_under_a_server_takes_uploads_again(make_app: MakeApp, tmp_path: Path) -> None:
+    with client_of(make_app()) as client:
+        upload(client, ("birds.txt", b"The avocet wades."))
+        shutil.rmtree(tmp_path / "north")
+        assert titles(client) == set()
+        assert upload(client, ("birds.txt", b"The bittern booms."))["state"] == "done"
+        assert titles(client) == {"birds"}
+        assert [path.suffix for path in (tmp_path / "north/uploads").iterdir()].count(".lock") == 2, (
+            "held, and claiming"
+        )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no file here refuses to be read")
+def test_an_upload_that_cannot_be_read_now_is_kept_until_it_can(make_app: MakeApp, tmp_path: Path) -> None:
+    app = make_app()
+    held = hold(app, "avocet")
+    with client_of(app) as client:
+        add(client, "avocet")
+        assert held.reached.wait(60)
+        job = add(client, "bittern")
+        [stored] = files_with(tmp_path / "north" / "uploads", b"bittern")
+        kept = stored.rename(tmp_path / "bittern")
+        stored.symlink_to("/proc/self/mem")  # its first byte is an error of the disk
+        held.go.set()
+        failed = ended(client, {"id": job})
+        assert (failed["state"], failed["error"]["code"], states(client)[job]) == ("failed", "storage", "failed")
+        assert stored.is_symlink(), "it was accepted"
+        kept.replace(stored)
+        assert client.post(f"/api/jobs/{job}/resume").status_code == 200
+        assert ended(client, {"id": job})["state"] == "done"
+        assert titles(client) >= {"avocet", "bittern"}
 
 
 def test_files_that_no_job_names_were_never_acknowledged(make_app: MakeApp, tmp_path: Path) -> None:

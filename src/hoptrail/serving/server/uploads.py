@@ -29,7 +29,7 @@ from hoptrail.documents.forms import ENDINGS, name_of
 from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.marks import FILE_TIME
 from hoptrail.documents.read_sources import FILE_NAME, ReadingLimits, read_sources
-from hoptrail.errors import DocumentError, disk_errors
+from hoptrail.errors import DocumentError, StorageError, disk_errors
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.server.refusals import Refusal, too_large
@@ -61,8 +61,9 @@ class Uploads:
         return FileLock(self.folder / f"{mark}{LOCK}", thread_local=False)
 
     def hold(self) -> None:
-        """Hold the lock of this process from now on, and create the folder."""
-        if not self._lock.is_locked:
+        """Hold the lock of this process from now on, and create the folder: again if it was deleted, or replaced by a backup."""
+        if not (self._lock.is_locked and Path(self._lock.lock_file).exists()):
+            self._lock.release(force=True)
             make_folder(self.folder)
             with self._lock_of(CLAIMING):
                 self._lock.acquire()
@@ -121,7 +122,8 @@ class Uploads:
     def read(self, upload: Item, seconds: int) -> Iterator[Document]:
         """The documents of an upload, each parsed within `seconds`. Then `upload` has their ids by source, and notes on
         what could not be read.
-        Raises: DocumentError: nothing in it could be read; its reason may be shown to clients.
+        Raises: DocumentError: nothing in it could be read; its reason may be shown to clients. StorageError: the system did not
+        let it be read now, which says nothing about its content.
         """
         stored, reading = self._path(upload), replace(self._reading, parsing_seconds=seconds)
         place = walking.shown((self.folder / f"{content_id('n', upload.whole_name)}.jsonl").resolve())
@@ -130,6 +132,8 @@ class Uploads:
         failures: list[str] = []
         for one in read_sources([stored], reading):
             if isinstance(one, DocumentError):
+                if isinstance(one.__cause__, OSError):
+                    raise StorageError(f"cannot read an upload in {self.folder}: {one.reason}.") from one
                 _, mark, line = one.source.rpartition(", line ")
                 failures.append(f"line {line}: {one.reason}" if mark and line.isdigit() else one.reason)
                 continue
