@@ -26,7 +26,6 @@ Above0 = Annotated[float, Limit(lambda value: 0 < value < math.inf, "is above 0 
 Share = Annotated[float, Limit(lambda value: 0 <= value <= 1, "lies between 0 and 1")]
 ShareAbove0 = Annotated[float, Limit(lambda value: 0 < value <= 1, "lies above 0 and at most at 1")]
 ShareInside = Annotated[float, Limit(lambda value: 0 < value < 1, "lies between 0 and 1, both excluded")]
-ShareBelow1 = Annotated[float, Limit(lambda value: 0 <= value < 1, "is at least 0 and below 1")]
 
 
 class Limited:
