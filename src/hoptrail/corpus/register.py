@@ -201,8 +201,8 @@ def _is_text(name: str) -> bool:
 
 
 def _paths(name: str) -> list[str]:
-    """The source strings of a path: as it is written, because a link that is followed is a source under its own path, and where it
-    leads. The name itself where it cannot be a path (a title may contain anything).
+    """The source strings of a path: as it is written, because a link that is followed is a source under its own path, and where
+    it leads. The name itself where it cannot be a path (a title may contain anything).
     """
     try:
         path = Path(name).expanduser()
