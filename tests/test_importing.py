@@ -63,7 +63,8 @@ UNUSED = tuple(
 ORDER = [
     {"types", "fingerprints", "execution", "system"},
     {"errors", "text", "notebook"},
-    {"documents", "models", "plugins", "setting_limits"},
+    {"setting_limits"},
+    {"documents", "models", "plugins"},
     {"corpus", "language"},
     {"structures", "retrieval"},
     {"recipes"},

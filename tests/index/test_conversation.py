@@ -262,3 +262,8 @@ def test_an_answer_that_is_sent_back_has_its_guess_and_its_parts() -> None:
         [("user", "Who? Show it."), ("assistant", "Who? Ann [1]\nShow it. Not settled.\n\n- [1] T: “Ann.”")]
     )
     assert [(one.question, one.text) for one in both.parts] == [("Who?", "Ann"), ("Show it.", None)]
+
+
+def test_lines_that_others_wrote_are_no_answers_to_several_questions() -> None:
+    [one] = answers_in([("user", "What is it?"), ("assistant", "It is large. It is red.\nIt is old. It is new.")])
+    assert (one.question, one.parts) == ("What is it?", ())

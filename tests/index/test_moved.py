@@ -178,8 +178,10 @@ def test_lines_behind_a_link_are_removed_by_the_path_of_the_link(
 ) -> None:
     (world / "all.jsonl").symlink_to(lines(tmp_path / "disk/all.jsonl", one="The Arrow is a brook."))
     selected(desk, world, follow_links=True)
-    monkeypatch.chdir(world)
-    assert desk.remove("all.jsonl") == ["One"]
+    write(world / "inner/Ulm.txt", "Ulm is a town.")
+    monkeypatch.chdir(world / "inner")
+    assert desk.remove("../all.jsonl") == ["One"]
+    assert desk.remove(world / "all.jsonl") == [str(world / "all.jsonl")], "it was removed before"
 
 
 def test_lines_are_removed_without_the_folder_that_took_the_name_of_their_file(desk: Desk, world: Path) -> None:

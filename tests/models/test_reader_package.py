@@ -43,11 +43,11 @@ def test_what_was_learned_from_is_named_with_its_licence(manifest: Manifest) -> 
     assert "packages/hoptrail-reader/LICENSE" in project["license-files"]
 
 
-def test_heads_have_learned_their_rows_as_they_are(manifest: Manifest) -> None:
+@pytest.mark.parametrize("path", sorted(HEADS.glob("*.jsonl")), ids=lambda path: path.stem)
+def test_heads_have_learned_their_rows_as_they_are(manifest: Manifest, path: Path) -> None:
     learned = {source.path: source.sha256 for source in manifest.sources}
-    for path in HEADS.glob("*.jsonl"):
-        is_current = learned.get(own_source(path).path) == own_source(path).sha256
-        assert is_current, f"train {path.stem} again: CONTRIBUTING.md, A head of the reader"
+    is_current = learned.get(own_source(path).path) == own_source(path).sha256
+    assert is_current, f"train {path.stem} again: CONTRIBUTING.md, A head of the reader"
 
 
 def test_what_was_seen_is_known_by_fingerprints() -> None:

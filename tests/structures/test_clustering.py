@@ -337,8 +337,8 @@ def test_no_mixture_at_all_is_an_error() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"target": 0}, "target is at least 1"),
-        ({"most_words": 0}, "most_words is at least 1"),
+        ({"target": 0}, "target must be at least 1"),
+        ({"most_words": 0}, "most_words must be at least 1"),
         ({"smallest": 11}, "smallest <= target <= largest"),
         ({"largest": 9}, "smallest <= target <= largest"),
         ({"smallest": 5, "target": 5, "largest": 9}, "largest at least twice smallest"),

@@ -184,16 +184,19 @@ class CheckedConnection(Connection):
         return self.folder / f"{DATABASE}-wal"
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_dev, status.st_ino
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """The device and the inode of a file; None where there is none."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        status = path.stat()
+        return status.st_dev, status.st_ino
+    return None
 
 
 class Database(CheckedConnection):
     """The database of an index folder, and the transaction of this connection. Use `to_read` or `to_write`."""
 
     _version: Sequence[int] = ()  # SQLite's count of the commits of other connections, when this one last looked
-    _identity: tuple[int, int] = (0, 0)  # the device and the inode of the file that is read
+    _file: tuple[int, int] | None = None  # the file that is read
 
     @classmethod
     def to_read(cls, folder: Path) -> Self:
@@ -203,9 +206,9 @@ class Database(CheckedConnection):
         if not path.is_file():
             raise absent(folder)
         with translating_errors(folder, apsw.SQLError):  # tables are not as they were made
-            identity = _identity(path)  # before opening: a file that takes its place meanwhile is not mistaken for it
+            file = _file_at(path)  # before opening: one that takes its place meanwhile is not mistaken for it
             database = cls(folder, open_read_only(path))
-            database._identity = identity
+            database._file = file
             with database.closed_on_error():
                 database.run("BEGIN")
                 database.check_whole()
@@ -316,8 +319,7 @@ class Database(CheckedConnection):
     @property
     def is_in_place(self) -> bool:
         """Whether its file is still that of the folder, which may have been moved, or replaced by a backup."""
-        path = self.folder / DATABASE
-        return path.is_file() and _identity(path) == self._identity
+        return self._file is not None and _file_at(self.folder / DATABASE) == self._file
 
     def resume_reading(self) -> bool:
         """Read the last commit, which may be a newer one. Returns False where the file is gone or another one."""

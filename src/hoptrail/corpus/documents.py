@@ -32,8 +32,6 @@ class DocumentEntry:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Totals over documents."""
-
     documents: int
     characters: int
     sentences: int
@@ -200,7 +198,6 @@ class DocumentWriter(Documents):
         self._database.run(latest, _MOST_REMOVALS)
 
     def was_removed(self, names: Iterable[str]) -> bool:
-        """Whether a document was removed that had one of these names."""
         sql = "SELECT 1 FROM removals WHERE digest = ?"
         return any(self._database.rows(sql, _digest(name)) for name in names)
 

@@ -83,7 +83,6 @@ class Item:
 
     @property
     def is_left(self) -> bool:
-        """Whether something is left to do."""
         return self.state not in FINISHED
 
     def without_names(self) -> Item:
@@ -140,8 +139,6 @@ class FileBeside:
 
 
 class Journal(FileBeside):
-    """The jobs of the index in a folder."""
-
     name = JOBS
     tables = _TABLES
 
@@ -220,8 +217,6 @@ class KeptAnswer:
 
 
 class History(FileBeside):
-    """The kept answers of the index in a folder."""
-
     name = HISTORY
     tables = _ANSWERS
 

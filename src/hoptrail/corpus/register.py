@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from os.path import normpath
 from pathlib import Path
 
 from hoptrail.corpus.documents import DocumentEntry, Documents
@@ -120,7 +121,7 @@ def withdraw(writer: Writer, names: Collection[str]) -> list[Withdrawn]:
             for entry, source in _places(writer.documents, name):
                 lost.setdefault(entry, []).append(source)
         except UnknownName:
-            if not writer.documents.was_removed([name, _resolved(name)]):
+            if not writer.documents.was_removed([name, *_paths(name)]):
                 raise
             already_removed.append(Withdrawn("", name, (), ()))
     withdrawn: list[Withdrawn] = []
@@ -132,7 +133,7 @@ def withdraw(writer: Writer, names: Collection[str]) -> list[Withdrawn]:
         withdrawn.append(Withdrawn(entry.id, entry.title, gone, kept))
     clear(writer, [source for document in withdrawn for source in document.lost])
     # These may be a title, or a file of several lines.
-    writer.documents.note_removed([one for name in names for one in (name, _resolved(name))])
+    writer.documents.note_removed([one for name in names for one in (name, *_paths(name))])
     writer.remove_documents([document.id for document in withdrawn if not document.left])
     return [*withdrawn, *already_removed]
 
@@ -153,13 +154,12 @@ def _places(documents: Documents, given_name: str) -> list[tuple[DocumentEntry, 
     """The documents and their sources that a name stands for. The path of a JSONL file stands for all its lines, that of a folder
     for all documents below, and one that a document had before it was moved for that document.
     """
-    path = _resolved(given_name)
-    name = given_name if _is_text(given_name) else path
+    paths = _paths(given_name)
+    name = given_name if _is_text(given_name) else paths[-1]
     if not _is_text(name) or not name:  # an empty name would be that of the current folder
         raise UnknownName(given_name)
     if by_id := [(entry, source) for entry in documents.of([name]) for source in entry.sources]:
         return by_id
-    paths = (_resolved(given_name, through_links=False), path)  # a link that is followed is a source under its own path
     entries = documents.at([name, *paths])
     for source in (name, *paths):
         if by_source := [(entry, source) for entry in entries if source in entry.sources]:
@@ -172,8 +172,8 @@ def _places(documents: Documents, given_name: str) -> list[tuple[DocumentEntry, 
         )
     if below:
         return [(entry, source) for entry in documents.at(below) for source in entry.sources if source in below]
-    if not entries and is_gone(path):
-        entries = documents.at([path], formerly=True)
+    if not entries and is_gone(paths[-1]):
+        entries = documents.at(paths[-1:], formerly=True)
     if len(entries) > 1:
         ids = ", ".join(entry.id for entry in entries[:10])
         raise UsageError(f"{len(entries)} documents have the title {name!r}: name one by its id: {ids}.")
@@ -200,10 +200,12 @@ def _is_text(name: str) -> bool:
     return True
 
 
-def _resolved(name: str, *, through_links: bool = True) -> str:
-    """The source string of a path; the name itself where it cannot be a path (a title may contain anything)."""
+def _paths(name: str) -> list[str]:
+    """The source strings of a path: as it is written, because a link that is followed is a source under its own path, and where
+    it leads. The name itself where it cannot be a path (a title may contain anything).
+    """
     try:
         path = Path(name).expanduser()
-        return shown(path.resolve() if through_links else path.absolute())
+        return [shown(Path(normpath(path.absolute()))), shown(path.resolve())]
     except (OSError, RuntimeError, ValueError):
-        return name
+        return [name]

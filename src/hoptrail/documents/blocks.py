@@ -227,7 +227,6 @@ def pack(blocks: Sequence[Block]) -> str:
 
 
 def unpack(packed: str) -> tuple[Block, ...]:
-    """The blocks that `pack` packed."""
     if not packed:
         return ()
     known, first, rows = json.loads(packed)

@@ -138,7 +138,6 @@ def true_form(form: Form | None, data: bytes) -> Form | None:
 
 
 def parser_of(name: str) -> Parser:
-    """Import the parser of the format with this name."""
     module, _, function = BY_NAME[name].parser.partition(":")
     parser: Parser = getattr(import_module(f"hoptrail.documents.{module}"), function)
     return parser

@@ -60,7 +60,6 @@ def parse_mail(data: bytes, limits: ReadingLimits) -> Parsed:
 
 
 def parse_message(message: Message, limits: ReadingLimits) -> Parsed:
-    """The document of a mail."""
     reader = _Reader(limits)
     dated = _day(_date(message)), "mail header"
     return assemble(_header(message, "Subject"), reader.pieces(message), reader.notes, limits.text, dated)

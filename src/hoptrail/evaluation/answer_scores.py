@@ -91,9 +91,7 @@ class Share:
 
     @property
     def interval(self) -> ConfidenceInterval:
-        """A 95 % confidence interval (Wilson 1927), suitable also for few questions.
-        Raises: UsageError: there are no questions.
-        """
+        """A 95 % confidence interval (Wilson 1927), for few questions, too. Raises: UsageError: there are no questions."""
         if not self.n:
             raise UsageError("a confidence interval needs at least one question")
         square = _DEVIATIONS**2

@@ -41,9 +41,7 @@ class GoldReader(Protocol):
         names: Mapping[str, Sequence[str]],
         documents: Callable[[set[str]], Mapping[str, Document]],
     ) -> None:
-        """Set the question of the following tasks. `names` has the corpus's ids by document id; `documents` returns
-        documents by id.
-        """
+        """Set the question of the following tasks. `names` has the corpus's ids by document id, `documents` returns documents."""
 
 
 class QuestionMeter:
@@ -116,7 +114,6 @@ class PerQuestion:
         return self._current.get().perform(task)
 
     def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
-        """See `StatementJudge`."""
         return tasks.judged(self._current.get().performer, question, units)
 
 

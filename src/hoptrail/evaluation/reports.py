@@ -34,7 +34,6 @@ class RecipeReport:
 
     @property
     def run(self) -> str:
-        """The name of the run's folder."""
         return str(self.content["run"])
 
 

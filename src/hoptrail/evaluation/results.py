@@ -119,9 +119,7 @@ class ResultsFile:
             self._load()
 
     def append(self, result: QuestionResult) -> None:
-        """Append a record and flush it to disk.
-        Raises: StorageError: it could not be written. The records before it are intact, and it may be tried again.
-        """
+        """Append a record and flush it to disk. Raises: StorageError: it was not written; it may be tried again."""
         line = (result.to_line(self._fingerprint) + "\n").encode()
         self._file.append(line, f"the result of question {result.question}")
         self.finished[result.question] = result
@@ -179,8 +177,6 @@ class HitRecord:
 
 @dataclass(frozen=True, slots=True)
 class HopRecord:
-    """A hop of the trail."""
-
     question: str
     asked: str
     hits: tuple[HitRecord, ...]
@@ -234,9 +230,7 @@ class TrailsFile:
         self._file = GrowingFile(path, sum(size for size, _ in _members(path)) if path.exists() else 0)
 
     def append(self, record: TrailRecord) -> None:
-        """Append a record and flush it to disk.
-        Raises: StorageError: it could not be written; the records before it are intact.
-        """
+        """Append a record and flush it to disk. Raises: StorageError: it was not written; the records before it are intact."""
         text = json.dumps(asdict(record), sort_keys=True, separators=(",", ":"))
         content = gzip.compress(f"{text}\n".encode(), mtime=0)  # without a time: the same trail gives the same bytes
         self._file.append(content, f"the trail of question {record.question}")

@@ -74,9 +74,7 @@ class RunFolder:
     """The folder of a run in progress. One process at a time: the lock on the results file guards it."""
 
     def __init__(self, work: Path, header: RunHeader, settings: str, questions: Sequence[Question]) -> None:
-        """Write the folder's files, apart from results and trails. `settings` is TOML.
-        Raises: StorageError: they cannot be written.
-        """
+        """Write the files but for results and trails. `settings` is TOML. Raises: StorageError: they cannot be written."""
         self.path = work / RUNS_FOLDER / header.name
         self._questions = tuple(question.id for question in questions)
         # Candidates would be most of the file, and are not needed here.

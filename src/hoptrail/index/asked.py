@@ -183,7 +183,6 @@ class AskedIndex:
 
     @cached_property
     def language_context(self) -> LanguageContext:
-        """What the languages of this index share."""
         from hoptrail.language.factory import LanguageContext
 
         return LanguageContext(self.encoder, self.folder, self.settings.chat, self.settings.offline)

@@ -115,12 +115,10 @@ class Settings:
 
     @property
     def builder(self) -> str:
-        """The language that builds structures."""
         return self.build.language or self.language
 
     @property
     def selection(self) -> Selection:
-        """Which files of a folder are read."""
         return Selection(self.follow_links, self.gitignore, self.exclude)
 
     def excluding(self, patterns: Sequence[str], *, gitignore: bool = True) -> Settings:

@@ -83,7 +83,6 @@ class LazyLanguage:
         return self._language.name
 
     def perform(self, task: Task[T]) -> Reply[T]:
-        """See `Language.perform`."""
         return self._language.perform(task)
 
 

@@ -139,9 +139,7 @@ class Reading:
 
 
 class Abstain(StrEnum):
-    """When to abstain: `always` when nothing settles the question; `allowed` only when nothing helps; `never`, for data sets
-    whose questions all have answers.
-    """
+    """`always` when nothing settles the question; `allowed` only when nothing helps; `never` where all questions have answers."""
 
     ALWAYS = "always"
     ALLOWED = "allowed"

@@ -258,9 +258,7 @@ class PaidChat(Chat):
         return replies
 
     def _pay(self, requests: Sequence[ChatRequest]) -> Sequence[ChatReply]:
-        """Ask once for all requests, and store the replies for them in order. Returns none where another process was faster,
-        unless they are asked anew.
-        """
+        """Ask once for all requests, and store the replies in order; none where another process was faster, unless asked anew."""
         import openai  # noqa: F401 - takes up to a second, before a call is entered as sent
 
         asked = requests[0]

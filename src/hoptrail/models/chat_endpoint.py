@@ -239,7 +239,6 @@ class _Written:
         return self.checked > LARGEST_TEXT or start_of_loop(said) is not None
 
     def reply(self) -> ChatReply:
-        """The reply, without its cost."""
         said = (self.content, self.thought, self.refusal, self.arguments)
         content, thought, refusal, arguments = (whole_text(written.getvalue()) for written in said)
         text = content or arguments

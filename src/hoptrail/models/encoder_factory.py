@@ -111,9 +111,7 @@ class PackageEncoder:
 
 
 def sentence_transformers_encoder(name: str) -> PackageEncoder:
-    """Any model that the package sentence-transformers loads, by name or folder.
-    Raises: ModelUnavailable: the package is missing, or it cannot load the model.
-    """
+    """Any model that sentence-transformers loads, by name or folder. Raises: ModelUnavailable: it, or the package, is missing."""
     package = optional_package("sentence_transformers", "sentence-transformers")
     model = loaded(package.SentenceTransformer, name)
     digest = hashlib.sha256()
@@ -141,9 +139,7 @@ def fastembed_encoder(name: str) -> PackageEncoder:
 
 
 def optional_package(module: str, extra: str) -> Any:
-    """The module of an optional package.
-    Raises: ModelUnavailable: it is not installed; the message has the command that installs it.
-    """
+    """The module of an optional package. Raises: ModelUnavailable: it is not installed; the message says how to install it."""
     try:
         return import_module(module)
     except ImportError as error:

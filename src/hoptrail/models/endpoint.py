@@ -46,9 +46,7 @@ class EndpointEncoder:
 
     @property
     def identity(self) -> EncoderIdentity:
-        """The identity; asks for one vector if the dimension is not known yet.
-        Raises: ModelUnavailable: as for `encode`.
-        """
+        """The identity; asks for one vector if the dimension is not known yet. Raises: ModelUnavailable: as for `encode`."""
         if self._dimension is None:
             self.encode(["dimension"])
         model, base_url = self._address.model, self._address.base_url

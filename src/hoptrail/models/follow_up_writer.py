@@ -37,13 +37,10 @@ SMALL = (
 LONGEST = (32, 48, 40, 32, 24)
 """Word pieces that are read of the message, of the last question and answer, and of those before. A longer message stands alone.
 """
-_LONGEST_TEXT = 48
-"""Word pieces of what is written."""
+_LONGEST_TEXT = 48  # word pieces of what is written
 _BEAM = 4
-_OWN = "writer."
-"""What the names of the weights begin with that are not the trunk's."""
-_END = len(SMALL)
-"""The place of [CLS]: what points at it ends."""
+_OWN = "writer."  # what the names of the weights begin with that are not the trunk's
+_END = len(SMALL)  # the place of [CLS]: what points at it ends
 _BEGINS = re.compile(r"[\w$€£#(]")
 _JOINING = ("'", "’", "(", "-", "/", "$", "€", "£")
 """What begins with the one stands apart from what is before it, unless that ends with the other."""
@@ -199,7 +196,5 @@ def _installed() -> FollowUpWriter:
 
 @lru_cache(256)
 def write_follow_up(message: str, before: tuple[tuple[str, str], ...]) -> WrittenFollowUp:
-    """What a message asks after other questions and answers, by the installed weights. Raises: ModelUnavailable: as for
-    `FollowUpWriter`.
-    """
+    """As `FollowUpWriter.write`, by the installed weights. Raises: ModelUnavailable: as for `FollowUpWriter`."""
     return _installed().write(message, before)

@@ -98,7 +98,6 @@ class Cost:
 
 
 def cost_of(prompt_tokens: int, completion_tokens: int, settings: ChatSettings) -> Cost:
-    """The cost of a call at the prices of the settings."""
     known = settings.prompt_price >= 0 and settings.completion_price >= 0
     money = (prompt_tokens * settings.prompt_price + completion_tokens * settings.completion_price) / 1_000_000
     return Cost(prompt_tokens, completion_tokens, money if known else None)
@@ -225,7 +224,6 @@ class RememberedReplies:
         return str(rows[0][2]) if rows else ""
 
     def note(self, what: Literal["rungs", "dialects"], place: str, model: str, value: str) -> None:
-        """Store what is known of a model at an endpoint."""
         with self._transaction() as connection:
             connection.execute(f"INSERT OR REPLACE INTO {what} VALUES (?, ?, ?)", (place, model, value))
 

@@ -243,9 +243,7 @@ def installed_folder(package: str) -> Path | None:
 
 
 def packaged_folder() -> Path:
-    """The model folder inside the installed package.
-    Raises: ModelUnavailable: the package is not installed.
-    """
+    """The model folder inside the installed package. Raises: ModelUnavailable: the package is not installed."""
     for package in _PACKAGES:
         if folder := installed_folder(package):
             return folder / "model"

@@ -75,9 +75,7 @@ def whole_tokenizer() -> Tokenizer:
 
 
 def read_reader_weights(folder: Path, file_name: str = _FILE) -> dict[str, NDArray[np.float32]]:
-    """The tensors of a file in `folder`, stored as eight-bit integers with a scale per row.
-    Raises: ModelUnavailable: the file cannot be read.
-    """
+    """The tensors of a file, stored as eight-bit integers with a scale per row. Raises: ModelUnavailable: it cannot be read."""
     path = folder / file_name
     try:
         with np.load(path, allow_pickle=False) as file:
@@ -92,9 +90,7 @@ def read_reader_weights(folder: Path, file_name: str = _FILE) -> dict[str, NDArr
 
 
 def reader_folder() -> Path:
-    """The folder of the installed package hoptrail_reader.
-    Raises: ModelUnavailable: the package is not installed.
-    """
+    """The folder of the installed package hoptrail_reader. Raises: ModelUnavailable: the package is not installed."""
     if (folder := installed_folder(_PACKAGE)) is None:
         raise ModelUnavailable(
             "the reader's weights are not installed, though hoptrail's wheel has them: install hoptrail again (`pip install "

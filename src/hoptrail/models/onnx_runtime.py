@@ -76,7 +76,6 @@ class Session:
 
     @property
     def inputs(self) -> set[str]:
-        """The names of what the graph takes."""
         return {one.name for one in self._session.get_inputs()}
 
     def run(self, outputs: Sequence[str] | None, inputs: Tensors) -> list[Any]:
@@ -129,9 +128,7 @@ def silent_onnxruntime() -> Any:
 
 
 def digest_of(path: Path) -> str:
-    """The SHA-256 of a file in hexadecimal. Computed once per process for a file that does not change.
-    Raises: ModelUnavailable: the file cannot be read.
-    """
+    """The SHA-256 of a file in hexadecimal, made once while it does not change. Raises: ModelUnavailable: it cannot be read."""
     try:
         status = path.stat()
         return _digest(path, status.st_size, status.st_mtime_ns)

@@ -42,12 +42,9 @@ WHOLE_HEADS = {"kind": 5, "form": 3, "reply": 6, "wins": 3}
 """The heads over the last layer, in the order of their columns, with how many each has."""
 LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
 """Word pieces of a message, of a question before a text, and of the text."""
-NARROW = 192
-"""The width of the layers for messages and for times."""
-_LEAST_LIKELY = 0.7
-"""A less likely relation is none, a less likely kind a short answer."""
-_LEAST_LIKELY_LIST = 0.94
-"""The same for lists, because what might be several things often is one."""
+NARROW = 192  # the width of the layers for messages and for times
+_LEAST_LIKELY = 0.7  # a less likely relation is none, a less likely kind a short answer
+_LEAST_LIKELY_LIST = 0.94  # the same for lists, because what might be several things often is one
 _COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0, "sides": 1.0}
 """Of a place in log probability; between 1 and 4 the judged rows hardly change."""
 
@@ -76,9 +73,7 @@ class MessageTags:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTags:
-    """What kind of answer a question wants, whether it is taken apart, where a chain's innermost description is, and what is
-    compared.
-    """
+    """The kind of answer that a question wants, its form, where a chain's innermost description is, and what is compared."""
 
     kind: AnswerKind
     form: QuestionForm
@@ -102,7 +97,6 @@ class QuestionTagger:
         self._heads = lru_cache(64)(self._run)  # a question is a message first, and then may have a time
 
     def tag_message(self, message: str) -> MessageTags:
-        """The questions in a message."""
         asked: list[Extent] = []
         replies = []
         for start, stretch in self._stretches(message):
@@ -113,7 +107,6 @@ class QuestionTagger:
         return MessageTags(tuple(asked), replies[0] if replies else WantedReply.OTHER)
 
     def tag_question(self, question: str) -> QuestionTags:
-        """What kind of answer a question wants, and whether and where it is to be taken apart."""
         offsets, heads = self._heads(question)
         odds = heads["kind"] - np.logaddexp.reduce(heads["kind"])
         kind, form, inner = KINDS[int(odds.argmax())], QuestionForm(int(heads["form"].argmax())), heads["inner"]
@@ -130,14 +123,11 @@ class QuestionTagger:
         return QuestionTags(kind, form, (offsets[first][0], offsets[last][1]), sides)
 
     def tag_text(self, question: str, text: str) -> tuple[tuple[Extent, float], ...]:
-        """The places in the first `LONGEST_TEXT` word pieces of a text that answer a question, each with the log probability of
-        its words.
-        """
+        """The places in the first `LONGEST_TEXT` word pieces that answer a question, each with its words' log probability."""
         offsets, heads = self._heads(question, text)
         return tuple(_marked("items", heads, offsets, text))
 
     def tag_time(self, question: str) -> TimeTags:
-        """Whether a question asks for a time, and the words for it."""
         offsets, heads = self._heads(question)
         odds = heads["relation"] - np.logaddexp.reduce(heads["relation"])
         places = _marked("when", heads, offsets, question)
@@ -232,9 +222,7 @@ def _marked(
 
 
 def _words(logits: FloatMatrix, offsets: Sequence[Extent], text: str) -> list[tuple[Extent, FloatMatrix]]:
-    """The characters of each word, and the log probabilities of its three tags: its pieces' together, the first alone beginning
-    it.
-    """
+    """Each word's characters, and the log probabilities of its tags: its pieces' together, the first alone beginning it."""
     found: list[tuple[Extent, FloatMatrix]] = []
     scores = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
     for (start, end), (around, begins, belongs) in zip(offsets, scores, strict=True):

@@ -28,13 +28,11 @@ PIECE_HEADS, WHOLE_HEADS = ("span",), ("verdict", "helps", "settles")
 _LONGEST = 512  # word pieces, as many as the trunk has positions
 _LONGEST_QUESTION, _LONGEST_BEFORE = 64, 96
 _LONGEST_ANSWER = 20
-_ANSWERS = 4
-"""The most answers per text."""
+_ANSWERS = 4  # the most per text
 _LONGEST_STATEMENT = 400
 """Characters of a statement that are judged: a little more than the 72 word pieces that the reader learned from."""
 _MOST_ODDS = 14.0  # log odds beyond these say nothing more
-_KEPT = 2000
-"""Cached readings: those of a few questions."""
+_KEPT = 2000  # readings: those of a few questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +82,7 @@ def installed_reader() -> Remembered:
 
 
 class Reader:
-    """Reads texts. Thread-safe.
-    Raises: ModelUnavailable: the weights are missing, unusable, or for another encoder.
-    """
+    """Reads texts. Thread-safe. Raises: ModelUnavailable: the weights are missing, unusable, or for another encoder."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._network = TrainedNetwork("reader", read_reader_weights(folder or reader_folder()))
@@ -126,9 +122,7 @@ class Remembered:
 
 
 def _answers(span: FloatMatrix, none: float, offsets: Sequence[tuple[int, int]]) -> tuple[SpanAnswer, ...]:
-    """The most probable spans of the text that do not overlap, best first. `span` are the logits of the text's word pieces,
-    `none` that of no answer.
-    """
+    """The likeliest spans that do not overlap, best first. `span`: the logits of the word pieces; `none`: that of no answer."""
     count = len(offsets)
     logits = span[:count].astype(np.float64)
     scores = logits[:, None, 0] + logits[None, :, 1]

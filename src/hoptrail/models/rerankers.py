@@ -43,9 +43,7 @@ class LateInteractionReranker:
         self._encoder = encoder
 
     def rerank(self, question: str, hits: Ranking, limit: int) -> Ranking:
-        """See `Reranker.rerank`. A question or text without tokens scores 0.
-        Raises: ModelUnavailable: the encoder failed.
-        """
+        """See `Reranker.rerank`. A question or text without tokens scores 0. Raises: ModelUnavailable: the encoder failed."""
         (asked,) = self._encoder.encode_tokens([question])
         scores: list[float] = []
         for start in range(0, len(hits), _AT_ONCE):
@@ -71,7 +69,6 @@ class CrossEncoderReranker:
         self._model = loaded(package.CrossEncoder, model)
 
     def rerank(self, question: str, hits: Ranking, limit: int) -> Ranking:
-        """See `Reranker.rerank`."""
         if not hits:
             return ()
         pairs = [(whole_text(question), whole_text(hit.unit.searchable)) for hit in hits]

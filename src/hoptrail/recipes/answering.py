@@ -20,15 +20,11 @@ from hoptrail.text.dates import date_of
 from hoptrail.text.statements import wording_of
 from hoptrail.types import Document, Evidence, Guess, Hit, Hop, Kind, Ranking, Span, Unit, Verdict, content_id
 
-MOST_CITED = 4
-"""Spans cited for one hop; a reader would not check more."""
+MOST_CITED = 4  # spans cited for one hop; a reader would not check more
 
-ONLINE = "online:"
-"""Prefix of the channels of hits from the web; the engine's name follows."""
-MEMORY = "memory"
-"""Channel of the note that an answer came from the model's memory."""
-CARRIED = "carried"
-"""Channel of the summary of what an earlier sub-question without an answer found."""
+ONLINE = "online:"  # prefix of the channels of hits from the web; the engine's name follows
+MEMORY = "memory"  # channel of the note that an answer came from the model's memory
+CARRIED = "carried"  # channel of the summary of what an earlier sub-question without an answer found
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +52,6 @@ def hops_of(question: str, reading: Reading, found: Ranking, read: Ranking) -> l
 
 
 def verdict_of(read: Reading | Step) -> Verdict:
-    """The verdict of a hop with this answer."""
     return Verdict.ANSWERED if read.supported else Verdict.UNSUPPORTED
 
 
@@ -79,7 +74,6 @@ def is_stored(hit: Hit) -> bool:
 
 
 def stored_hits(hits: Iterable[Hit]) -> Ranking:
-    """The hits that are units of the index."""
     return tuple(filter(is_stored, hits))
 
 
@@ -130,7 +124,6 @@ def cite(hops: Sequence[CitedHop], corpus: Corpus) -> tuple[Evidence, ...]:
 
 
 def withheld_hop(question: str, reading: Reading, read: Ranking) -> CitedHop | None:
-    """The hop of the answer that a reading of `read` withholds, if any."""
     step = reading.withheld
     if step is None:
         return None

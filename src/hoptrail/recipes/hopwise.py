@@ -221,7 +221,6 @@ class QuestionBudget:
     tokens: int = 0
 
     def affords(self, tasks: int) -> bool:
-        """Whether `tasks` more tasks fit."""
         usage = self.meter.usage
         if self.tokens and usage.prompt_tokens + usage.completion_tokens >= self.tokens:
             return False

@@ -50,7 +50,6 @@ class SinglePass(ABC):
         return self.retrieve(question)
 
     def packed(self, ranking: Ranking) -> Ranking:
-        """The hits that are read."""
         return pack(ranking, self.settings.evidence_tokens)
 
     def read(self, question: str, packed: Ranking, meter: Meter) -> Reading:

@@ -8,9 +8,8 @@
     confidence    combined over the stages; below `least_confidence` the recipe abstains      `combined_confidence`
     order         the answer's passages: what was found to be evidence comes first            `order_by_reading`
 
-Stages run from the cheapest to the dearest, and end with the first answer in which the language is confident enough.
-Stages with the same answer have read much the same passages, so together they have the highest of their confidences. Different
-answers do not lower it. The chain completes sub-questions from earlier answers, tries each at most twice, and concludes:
+Stages run from the cheapest to the dearest. Those with the same answer have read much the same passages, so together they have
+the highest of their confidences. Different answers do not lower it. The chain, in the order of its work:
 
     question      one at a time, completed before searching (ChainRAG, HiRAG, SUNAR)          `next_questions` in hopwise.py
     first try     the passages of the path, and the best for the sub-question
@@ -56,12 +55,9 @@ from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.text.normal_forms import same_words
 from hoptrail.types import Answer, AnswerKind, Hop, Ranking, Span, Trail, Verdict
 
-TASKS_A_HOP = 3
-"""The next question, its completion, its reading."""
-TASKS_BESIDES = 2
-"""The last request for a next question, and the conclusion."""
-KEPT = 2
-"""The best passages of the search keep their places in the answer, whatever was read."""
+TASKS_A_HOP = 3  # the next question, its completion, its reading
+TASKS_BESIDES = 2  # the last request for a next question, and the conclusion
+KEPT = 2  # the best passages of the search keep their places in the answer, whatever was read
 _READ_OFF = {AnswerKind.PASSAGE, AnswerKind.STEPS, AnswerKind.LIST}
 """Kinds of answers that are read off one place in the text, without hops."""
 
@@ -283,9 +279,7 @@ class Chain:
         return attempt.cited
 
     def _search(self, asked: str) -> Ranking:
-        """The passages of a sub-question for both tries, by words and vectors and by path search in turn; none if neither try has
-        any of its own.
-        """
+        """The passages of a sub-question for both tries, by hybrid and by path search in turn; none if neither has its own."""
         own, further = self.settings.search, self.settings.rethink
         if not own and not further:
             return ()

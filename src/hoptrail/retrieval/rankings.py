@@ -26,7 +26,6 @@ class Pool:
             yield from snapshot.units(kind)
 
     def size(self, snapshot: Snapshot) -> int:
-        """The number of units in the pool."""
         return sum(snapshot.count(kind) for kind in self.kinds)
 
 
@@ -77,7 +76,6 @@ def convex_scores(rankings: Sequence[Mapping[str, float]], weights: Sequence[flo
 
 
 def without_repeats(hits: Iterable[Hit]) -> Ranking:
-    """The first hit of each unit."""
     first: dict[str, Hit] = {}
     for hit in hits:
         first.setdefault(hit.unit.id, hit)

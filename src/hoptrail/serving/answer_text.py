@@ -27,6 +27,9 @@ _ESCAPED = re.compile(r"\\(.)")
 _PART = re.compile(r"(?P<asked>.*?\?|.*?[.!]) (?P<said>.+)")
 """A line for one of several questions; a request ends as a sentence does."""
 _CITATION = re.compile(r"\s*(?<!\\)\[\d+\]")
+_CITED_LAST = re.compile(r"(?<!\\)\[\d+\]$")
+_OPEN = (GUESSED.partition(".")[0], FAILED)
+"""What stands at the beginning in place of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,7 @@ class Written:
 
 
 def written(answer: JsonObject) -> Written:
-    """The answer with its citations as [1] and the cited sentences below, or why there is none and the closest statements.
-    `answer` is an `Answer.to_dict`.
-    """
+    """The answer, an `Answer.to_dict`, with citations as [1] and their sentences below, or why there is none and what is near."""
     if answer["kind"] == "reply":
         return Written(answer["answer"], ())
     notes = "".join(f"{harmless(note)}\n\n" for note in answer["notes"])
@@ -74,10 +75,8 @@ def _with_closest(text: str, quotations: Iterable[tuple[int, JsonObject]], close
 
 def _rests_on(part: JsonObject) -> list[JsonObject]:
     """What is cited for the answer to one of several questions; where it is open, for its guess."""
-    found: list[JsonObject] = (
-        part["evidence"] if part["answer"] is not None else (part["guess"] or {}).get("evidence", [])
-    )
-    return found
+    found: JsonObject = part if part["answer"] is not None else part["guess"] or {"evidence": []}
+    return list(found["evidence"])
 
 
 @dataclass(slots=True)
@@ -111,20 +110,22 @@ def _about(statement: JsonObject) -> str:
 
 
 def answer_in(question: str, text: str) -> Answer:
-    """The answer in a text that `written` made, which a client sends back: with a part for each of several questions, and no
-    text for an abstention.
-    """
+    """The answer in a text that `written` made, which a client sends back: its guess, or a part for each of several questions."""
     head = text.partition("\n\n- ")[0].strip().rpartition("\n\n")[2]  # without citations, and without notes before it
-    lines = [_PART.fullmatch(line) for line in head.splitlines()]
-    if len(lines) > 1 and all(lines):
-        parts = tuple(answer_in(_plain(one["asked"]), one["said"]) for one in lines if one)
+    lines = [one for line in head.splitlines() if (one := _PART.fullmatch(line)) and _is_told(one["said"])]
+    if 1 < len(lines) == len(head.splitlines()):
+        parts = tuple(answer_in(_plain(one["asked"]), one["said"]) for one in lines)
         return Answer(question, _plain(head), "", "", kind=AnswerKind.LIST, parts=parts)
     perhaps = GUESSED.format("")
     if head.startswith(perhaps):
-        guess = Guess(_plain(head.removeprefix(perhaps)), confidence=0.0)  # how sure it was is not told
+        guess = Guess(_plain(head.removeprefix(perhaps)), confidence=0.0)  # which is not told
         return Answer(question, None, "", "", guess=guess)
-    is_open = head.startswith((GUESSED.partition(".")[0], FAILED))
-    return Answer(question, None if is_open else _plain(head) or None, "", "")
+    return Answer(question, None if head.startswith(_OPEN) else _plain(head) or None, "", "")
+
+
+def _is_told(said: str) -> bool:
+    """Whether this is said as `written` says it: with citations, or open. Chats may have answers of others, too."""
+    return said.startswith(_OPEN) or bool(_CITED_LAST.search(said))
 
 
 def _plain(text: str) -> str:
@@ -132,9 +133,7 @@ def _plain(text: str) -> str:
 
 
 def answers_in(messages: Iterable[tuple[str, str]]) -> list[Answer]:
-    """The earlier answers in the messages of a chat, oldest first: role and text of each. What the user asked last, and is not
-    answered yet, has no text.
-    """
+    """The earlier answers in the messages (role, text) of a chat, oldest first. What is not answered yet has no text."""
     answers: list[Answer] = []
     for role, text in messages:
         said = text.strip()[:QUESTION_LIMIT]

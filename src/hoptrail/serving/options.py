@@ -178,9 +178,7 @@ def open_index(
     building: bool = False,
     rehearsed: bool = False,
 ) -> Index:
-    """The index with these settings. The language is to answer, or to build (`building`); if it is only `rehearsed`, it needs no
-    endpoint.
-    """
+    """The index with these settings. Its language answers, or builds (`building`); if only `rehearsed`, it needs no endpoint."""
     if settings_file is None and language is None and not (keys and keys.given):
         return Index(folder)
     return Index(folder, settings_with(settings_file, language, folder, keys, building=building, rehearsed=rehearsed))
@@ -198,9 +196,7 @@ def refuse_missing(sources: Sequence[str], folder: Path | None) -> None:
 
 
 def found_or_new(folder: Path, *, make: bool = True, quiet: bool = False) -> Path:
-    """The index of a folder or of one above it, else the place of a new one, which is created if `make` is true, and announced
-    unless `quiet`.
-    """
+    """The index of a folder or of one above it, else the place of a new one, created with `make`, announced unless `quiet`."""
     folder = folder.expanduser()
     found = find_index(folder)
     if found is not None:

@@ -268,7 +268,6 @@ def _cited_json(cited: Cited) -> JsonObject:
 
 
 def hop_json(hop: Hop) -> JsonObject:
-    """One item of `trail`."""
     return {
         "question": hop.question,
         "asked": hop.asked,
@@ -279,7 +278,6 @@ def hop_json(hop: Hop) -> JsonObject:
 
 
 def hit_json(hit: Hit) -> JsonObject:
-    """One item of `hits`."""
     return {
         "unit": hit.unit.id,
         "kind": hit.unit.kind.value,

@@ -92,13 +92,13 @@ def test_evidence_is_read_within_bounds(bound: str, value: int, lines: list[str]
     units = (passage("Gull", "The Gull was drawn by Ida Berg. It lies in Foss."), passage("Tern", "The Tern is old."))
     settings = OfflineSettings(**{bound: value})  # type: ignore[arg-type]
     assert [line.text for line in lines_within(units, settings)] == lines
-    with pytest.raises(UsageError, match=f"{bound} is at least 1, not 0"):
+    with pytest.raises(UsageError, match=f"{bound} must be at least 1, not 0"):
         OfflineSettings(**{bound: 0})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.5, float("nan")])
 def test_the_least_confidence_is_a_probability(share: float) -> None:
-    with pytest.raises(UsageError, match="least_confidence lies between 0 and 1"):
+    with pytest.raises(UsageError, match="least_confidence must lie between 0 and 1"):
         OfflineSettings(least_confidence=share)
 
 

@@ -36,7 +36,17 @@ def test_the_second_statement_is_read_after_the_first_and_both_are_cited() -> No
     assert [(step.answer, step.support) for step in best.steps(QUESTION)][-1] == ("1982", passages[1].sources)
 
 
-def test_a_path_needs_a_name_that_both_have() -> None:
+def test_what_an_earlier_unit_says_under_another_date_leads_nowhere() -> None:
+    said, quay, bo = "The fair was held in Lund.", "The quay was opened.", "Bo came to the quay."
+    fair = Span("d1", 0, len(said))
+    before = Unit("a", Kind.AGGREGATE, "Fair 2019-03-05", f"{quay}\n{said}", (Span("d0", 0, len(quay)), fair))
+    after = Unit("b", Kind.AGGREGATE, "Fair 2023-04-01", f"{said}\n{bo}", (fair, Span("d2", 0, len(bo))))
+    question = "Where was the fair held in 2023?"
+    model = ScriptedReader({question: {"Lund": 6.0}})
+    assert StatementReader(model, None).ranked(question, [before, after], pairs=True)[0].answer == "Lund"
+
+
+def test_a_pair_needs_a_name_that_both_have() -> None:
     model = ScriptedReader({QUESTION: {"1975": 6.0}})
     StatementReader(model, None).ranked(QUESTION, units(LOG, OTHER), pairs=True)
     assert not any(pair.before for pair in model.asked)
@@ -64,7 +74,7 @@ def test_a_code_leads_from_the_log_to_the_register() -> None:
     assert all(pair.share > pair.gain > 0 for pair in found)
 
 
-def test_a_name_in_the_question_starts_no_path() -> None:
+def test_a_name_in_the_question_starts_no_pair() -> None:
     assert not pairs("When was M10 made, whose needle bar broke?", LOG, REGISTER)
 
 

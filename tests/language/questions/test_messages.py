@@ -46,6 +46,13 @@ def test_the_words_around_a_question_are_left_out(message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "message", ["half price?", "and Lund?", "parking?", "free entry?", "three bedrooms?", "only adults?", "same day?"]
+)
+def test_a_question_of_few_words_keeps_them_all(message: str) -> None:
+    assert read_message(message).questions == (message,)
+
+
+@pytest.mark.parametrize(
     "message",
     [
         "opening hours",

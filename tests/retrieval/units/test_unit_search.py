@@ -135,7 +135,7 @@ def test_the_first_of_both_searches_has_the_best_rank(
 def test_unknown_fusions_and_weights_beyond_one_are_refused() -> None:
     with pytest.raises(ValueError, match="convex or rrf, not sum"):
         HybridSearchSettings(fusion="sum")
-    with pytest.raises(ValueError, match="dense_weight lies between 0 and 1"):
+    with pytest.raises(ValueError, match="dense_weight must lie between 0 and 1"):
         HybridSearchSettings(dense_weight=1.5)
 
 

@@ -5,15 +5,20 @@ from __future__ import annotations
 import shutil
 import sys
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock, Timeout
 
 from command import Hoptrail
 from hoptrail.corpus.snapshot import Snapshot
+from hoptrail.documents.limits import ReadingLimits
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.server.app import create_app
+from hoptrail.serving.server.uploads import CLAIMING, LOCK, Uploads
 from serving.server.processes import fork_server
 from serving.server.served import MakeApp, client_of, ended, upload, workspace
 from serving.server.test_jobs import files_with, hold, texts, titles
@@ -215,6 +220,23 @@ def test_an_index_that_was_deleted_under_a_server_takes_uploads_again(make_app: 
         assert [path.suffix for path in (tmp_path / "north/uploads").iterdir()].count(".lock") == 2, (
             "held, and claiming"
         )
+
+
+def test_uploads_that_arrive_together_take_the_lock_of_their_process_once(tmp_path: Path) -> None:
+    uploads = Uploads(tmp_path, ServerLimits(), ReadingLimits())
+    uploads.hold()
+    shutil.rmtree(uploads.folder)
+    uploads.folder.mkdir()
+    with ThreadPoolExecutor(2) as pool, FileLock(uploads.folder / f"{CLAIMING}{LOCK}"):
+        held = [pool.submit(uploads.hold) for _ in range(2)]
+        time.sleep(0.2)  # both wait
+    for one in held:
+        one.result()
+    own = FileLock(uploads.folder / f"{uploads.mark}{LOCK}")
+    with pytest.raises(Timeout):
+        own.acquire(timeout=0)
+    uploads.release()
+    own.acquire(timeout=0)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no file here refuses to be read")

@@ -56,7 +56,6 @@ class Candidate:
     others_marked: float = 0.0
 
     def beside(self, marks: Sequence[tuple[str, float]]) -> Candidate:
-        """The candidate with what the question tagger marks."""
         same = others = 0.0
         for text, likely in marks:
             if same_answer(text, self.answer):

@@ -257,8 +257,6 @@ _CHANGES = re.compile(
 
 
 def are_change_notes(unit: Unit) -> bool:
-    """Whether a unit has notes on changes (a changelog, release notes), by its title or a heading above its first statement. They
-    say what became possible, and not how.
-    """
+    """Whether a unit has notes on changes, by its title or first headings. They say what became possible, and not how."""
     headings = next((said.path for said in statements_of(unit)), ())
     return any(_NOTES_TITLE.search(line) or _CHANGES.search(line) for line in (unit.title, *headings))

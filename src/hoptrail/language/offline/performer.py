@@ -29,7 +29,7 @@ from hoptrail.language.offline.statement_reading import StatementReader
 from hoptrail.language.questions.follow_ups import complete_follow_up
 from hoptrail.language.questions.plans import Plan, make_plan
 from hoptrail.language.questions.references import clarify, complete
-from hoptrail.language.tasks import Reading, Reply, Task
+from hoptrail.language.tasks import OFFLINE, Reading, Reply, Task
 from hoptrail.language.withholding import LEAST_SHARE, all_of, held_to, of_kind
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.question_tagger import tag_question
@@ -41,8 +41,6 @@ from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Extraction, Fact, Unit, Usage
-
-NAME = "offline"
 
 T = TypeVar("T")
 Output = Extraction | str | None | tasks.Decomposition | Reading | float | tasks.Samples | bool
@@ -75,7 +73,7 @@ class OfflineLanguage:
     @property
     def name(self) -> str:
         """`offline`, followed by the entity finder unless that is the rules."""
-        return NAME if self._settings.entities == RULES else f"{NAME}+{self._settings.entities}"
+        return OFFLINE if self._settings.entities == RULES else f"{OFFLINE}+{self._settings.entities}"
 
     @property
     def is_remote_safe(self) -> bool:
@@ -98,15 +96,12 @@ class OfflineLanguage:
         return open_finder(self._settings.entities)
 
     def perform(self, task: Task[T]) -> Reply[T]:
-        """Perform one task; its usage is seconds only.
-        Raises: TaskFailed: `task` is not a language task. UsageError: the entity finder of the settings cannot be opened.
-        """
+        """Perform one task; its usage is seconds. Raises: TaskFailed: it is unknown. UsageError: the finder cannot be opened."""
         started = time.perf_counter()
         value = self._output(task)
         return Reply(cast("T", value), Usage(seconds=time.perf_counter() - started))
 
     def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
-        """See `StatementJudge`."""
         return self._statements.judged(question[: self._settings.question_characters], units)
 
     def _output(self, task: object) -> Output:

@@ -76,7 +76,8 @@ def find_pairs(question: str, units: Sequence[Unit], close: Sequence[Close], mos
     places = {said.place: at for at, (_, said) in enumerate(statements)}
     promising: list[tuple[float, int, int, int, float, float, bool]] = []
     for place, one in enumerate(close):
-        first = places[one.said.place]
+        if (first := places.get(one.said.place)) is None:
+            continue  # an earlier unit says the same, under a date that is not asked for
         start = statements[first][1]
         rarity = _rarity(links_of(start), holders)
         told = _spaced(start.text)

@@ -22,13 +22,7 @@ from functools import lru_cache
 from statistics import fmean
 
 from hoptrail.language.closeness import UNITS, Close, Similarity, close_statements, judged, under_headings
-from hoptrail.language.offline.answer_weights import (
-    Candidate,
-    ReadAnswer,
-    confidence_numbers,
-    stored_weights,
-    weighed,
-)
+from hoptrail.language.offline.answer_weights import Candidate, ReadAnswer, confidence_numbers, stored_weights, weighed
 from hoptrail.language.offline.statement_pairs import StatementPair, find_pairs
 from hoptrail.language.offline.statement_text import StatementText, marked
 from hoptrail.language.questions.times import TimeAsked, time_asked
@@ -42,8 +36,7 @@ from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Unit
 
 READ, PAIRS = 12, 8  # the number of closest statements that are read, and of pairs
-_KEPT = 64
-"""Questions whose candidates are kept: the stages of an answer ask the same question of the same passages again."""
+_KEPT = 64  # questions: the stages of an answer ask the same one of the same passages again
 _NO_SPANS = (("", -20.0), ("", -20.0))  # below the margins that spans have
 _SHARPENED = 2.0  # power of the odds that a statement settles the question, as weights of verdicts
 _NEAR = 2.0  # log odds by which what is about as likely as the likeliest is less likely
@@ -106,16 +99,14 @@ class StatementReader:
     def ranked(
         self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, pairs: bool = False
     ) -> list[ReadAnswer]:
-        """All distinct answers of the evidence, from `pairs` too, except the names to `avoid`, best first; only yes and no where
-        the question asks for these.
-        """
+        """All distinct answers, from `pairs` too, but no names to `avoid`, best first; only yes and no if these are asked for."""
         if tag_question(question).kind is AnswerKind.YES_NO:
             return self._verdicts(question, units)
         disputed, rest = self._answers(self.candidates(question, units, avoid, pairs=pairs))
         return [*those_that_hold(disputed), *rest]
 
     def disputed(self, question: str, units: Sequence[Unit]) -> list[ReadAnswer]:
-        """The likeliest answer and those that contradict it, told apart, where no dates tell which holds; else none."""
+        """The likeliest answer and those that contradict it, as `told_apart`, where no dates tell which holds; else none."""
         if tag_question(question).kind is AnswerKind.YES_NO:
             return []
         return told_apart(self._answers(self.candidates(question, units))[0])

@@ -63,9 +63,7 @@ def turn_of(answer: Answer) -> Turn:
 
 
 def question_meant(message: str, turns: Sequence[Turn], language: Language) -> QuestionMeant:
-    """What a message asks after these turns, written by the model if `language` is one, else by the trained writer.
-    Raises: ModelUnavailable: as for `FollowUpWriter`.
-    """
+    """What a message asks after these turns, by a model or the trained writer. Raises: as `write_follow_up`."""
     if not turns:
         return QuestionMeant(message)
     written = complete_follow_up(message, turns)

@@ -36,9 +36,7 @@ class Plan:
 
 
 def make_plan(question: str, most_hops: int, longest: int) -> Plan:
-    """The hops of `question`: at most `most_hops`; one for a question of more than `longest` characters.
-    Raises: ModelUnavailable: as for `QuestionTagger`.
-    """
+    """The hops of `question`, at most `most_hops`; one above `longest` characters. Raises: ModelUnavailable: by the tagger."""
     if len(question) > longest:
         return Plan((question,))
     line = whole_text(squeeze(question))

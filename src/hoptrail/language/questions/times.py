@@ -40,9 +40,7 @@ class TimeAsked:
         return self.relation in _ORDERED
 
     def fits(self, within: Sequence[str], above: str) -> bool:
-        """Whether a statement may fit, by one of the dates `within` it or that `above` it; without a date it may. What was in a
-        year may be said later.
-        """
+        """Whether a statement may fit, by a date `within` or `above` it, or without one. What was in a year may be said later."""
         if not self.ends or not (within or above):
             return True
         if self.relation in {TimeRelation.IN, TimeRelation.BETWEEN} and above and _known(above, self.ends[0]) >= 0:

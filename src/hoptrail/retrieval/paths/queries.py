@@ -163,7 +163,6 @@ class PassageGraph:
         return number if number >= 0 and (self.namers.counts(number) or self.owners.counts(number)) else -1
 
     def name(self, number: int) -> str:
-        """The key of the name with this number."""
         return self.keys[int(number)].decode(errors="surrogatepass")
 
     def passages_with(self, name: int) -> Rows:
@@ -189,7 +188,6 @@ class PassageGraph:
         return {row: self._read[row] for row in wanted}
 
     def texts(self, sentences: NDArray[np.integer]) -> list[str]:
-        """The texts of sentences."""
         passages, spans = self.passage_of[sentences].tolist(), self.spans[sentences].tolist()
         text_of = {row: unit.text for row, unit in self.passages(set(passages)).items()}
         return [text_of[row][start:end] for row, (start, end) in zip(passages, spans, strict=True)]

@@ -188,7 +188,6 @@ def linked_features(described: CandidateFeatures, first: FloatMatrix, pairs: Pai
 
 @cache
 def stored_scorer() -> PathScorer:
-    """The scorer shipped with the package."""
     return read_scorer((files("hoptrail.retrieval") / "weights" / "paths.npz").read_bytes())
 
 

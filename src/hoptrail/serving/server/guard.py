@@ -101,9 +101,7 @@ class Guard:
             log.info("%s %s %d %.3f s", scope["method"], route, status, seconds)
 
     def _admit(self, scope: Scope, most: int) -> str:
-        """The key of the request.
-        Raises: Refusal: wrong host, foreign origin, or a body that is packed or declared to be longer than `most` bytes.
-        """
+        """The key of the request. Raises: Refusal: wrong host, foreign origin, or a body that is packed or over `most` bytes."""
         if len(scope["headers"]) > MOST_HEADERS:
             raise Refusal(431, "too_large", "The request has too many headers.", "Send fewer.")
         headers = Headers(scope=scope)
@@ -167,9 +165,7 @@ def is_loopback(host: str) -> bool:
 
 
 def host_name(given: str) -> str:
-    """A host name or address in the form that requests have.
-    Raises: UsageError: it is not a bare name or address, without scheme, port or path.
-    """
+    """A host as requests name it. Raises: UsageError: it is not a bare name or address, without scheme, port or path."""
     name = given.lower().removeprefix("[").removesuffix("]")
     try:
         return str(ipaddress.ip_address(name))

@@ -35,9 +35,7 @@ TOO_MANY_CONNECTIONS = (
 
 
 def check_address(host: str, keys: Keys, workspace: str) -> None:
-    """Refuse an address that others can reach if there is no key.
-    Raises: UsageError: other machines can reach the address, and there is no key.
-    """
+    """Raises: UsageError: other machines can reach the address, and there is no key."""
     if not keys and not is_loopback(host):
         raise UsageError(
             f"{host} can be reached from other machines, and no key is set: anyone who reaches it could read and change every "

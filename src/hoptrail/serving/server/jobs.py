@@ -87,7 +87,6 @@ class Job(JobRecord):
             item.state = state
 
     def as_json(self) -> JsonObject:
-        """The job as clients see it."""
         shown = ("id", "name", "state", "reason", "notes")
         items = [
             {name: getattr(item, name) for name in shown} | {"documents": list(item.documents.values())}
@@ -199,9 +198,7 @@ class Jobs:
         return job
 
     def resume(self, name: str) -> Job:
-        """Continue a job that was stopped or failed.
-        Raises: Refusal: there is no such job, it is not over, or nothing of it is left to do.
-        """
+        """Continue a job that was stopped or failed. Raises: Refusal: there is none, it is not over, or nothing is left to do."""
         with self._changed:
             job = self.get(name)
             if job.state not in OVER or not job.left:

@@ -282,9 +282,7 @@ class ResponseWriter(AnswerShape):
                 yield self._event(f"hoptrail:{name}", **content)
 
     def _content(self, answer: JsonObject) -> JsonObject:
-        """The text of an answer with its citations (for an abstention, those of the closest statements), after what was sent and
-        does not stand.
-        """
+        """The text of an answer with its citations, or the closest statements, after what was sent and does not stand."""
         text = written(answer)
         whole = self.sent.text + self.sent.rest(text.text)
         annotations = [

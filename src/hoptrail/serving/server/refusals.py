@@ -52,9 +52,7 @@ class Refusal(HTTPException):
         return f"{self.detail.rstrip('.')}. {self.content['error']['what_to_do']}"
 
     def response(self, path: str) -> JSONResponse:
-        """The HTTP response. `path` is that of the request: clients of OpenAI's API get OpenAI's form, whose message includes
-        `what_to_do`.
-        """
+        """The HTTP response to the request for `path`. OpenAI's API has OpenAI's form, whose message includes `what_to_do`."""
         error: dict[str, str | None] = {**self.content["error"]}
         if path.startswith(OPENAI):
             other = "server_error" if self.status_code >= 500 else "invalid_request_error"

@@ -35,9 +35,7 @@ class Renamed(Strict):
 
 
 def kept(place: Place, asked: QuestionRequest, answer: JsonObject) -> JsonObject:
-    """What the answer is kept under: `id`, `thread` and `at`; nothing if it is not kept. A failure to keep is logged, and costs
-    no answer.
-    """
+    """What an answer is kept under: `id`, `thread`, `at`; nothing if it is not kept. A failure is logged and costs no answer."""
     if not asked.keep or place.workspace.index.is_read_only:
         return {}
     history, name = History(place.workspace.index.folder), f"a{secrets.token_hex(10)}"

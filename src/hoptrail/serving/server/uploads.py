@@ -62,11 +62,16 @@ class Uploads:
 
     def hold(self) -> None:
         """Hold the lock of this process from now on, and create the folder: again if it was deleted, or replaced by a backup."""
-        if not (self._lock.is_locked and Path(self._lock.lock_file).exists()):
-            self._lock.release(force=True)
-            make_folder(self.folder)
-            with self._lock_of(CLAIMING):
+        if self._is_held():
+            return
+        make_folder(self.folder)
+        with self._lock_of(CLAIMING):
+            if not self._is_held():  # nor has another thread been faster
+                self._lock.release(force=True)
                 self._lock.acquire()
+
+    def _is_held(self) -> bool:
+        return self._lock.is_locked and Path(self._lock.lock_file).exists()
 
     def release(self) -> None:
         """Release the lock: the next server to start takes over what is left."""

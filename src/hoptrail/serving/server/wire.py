@@ -55,7 +55,6 @@ class Before(Strict):
     trail: Annotated[list[EarlierHop], Field(max_length=100)] = []
 
     def as_answer(self) -> Answer:
-        """The same as an `Answer` without evidence."""
         hops = tuple(
             Hop(one.asked, one.asked, (), one.answer, Verdict.UNANSWERED if one.answer is None else Verdict.ANSWERED)
             for one in self.trail

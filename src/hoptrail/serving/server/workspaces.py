@@ -87,9 +87,7 @@ class Workspace:
         return corpus
 
     def read(self, read: Callable[[Snapshot], T], nothing: T) -> T:
-        """What `read` gives for the visible part of the last commit; `nothing` if there is no index.
-        Raises: IndexUnavailable: the index cannot be used.
-        """
+        """What `read` gives for the visible part of the last commit; `nothing` without an index. Raises: IndexUnavailable."""
         if self.index.is_empty:
             return nothing
         with self.index.reading(self.index.view(labels=self.labels)) as snapshot:
@@ -213,9 +211,7 @@ def examples(snapshot: Snapshot) -> tuple[str, ...]:
 
 
 def limited(workspace: Workspace, labels: frozenset[str] | None) -> Workspace:
-    """The same workspace restricted to documents with one of these labels; None: not restricted.
-    Raises: UsageError: there is no such label.
-    """
+    """The same workspace with documents that have one of these labels; None: all. Raises: UsageError: there is no such label."""
     if labels is None:
         return workspace
     workspace.index.view(labels=labels)
@@ -231,9 +227,7 @@ def watched_folder(
     on_report: Callable[[IndexingReport], None],
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[None]:
-    """Index a folder and watch it while the body runs, or until `stopped` returns True. `on_report` gets the report of each
-    indexing run.
-    """
+    """Index a folder and watch it while the body runs, or until it is `stopped`. `on_report` gets the report of each run."""
     state, ended = FolderState(), Event()
     workspace.folder = state
     progress = partial(setattr, state, "progress")
