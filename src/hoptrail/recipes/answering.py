@@ -20,15 +20,11 @@ from hoptrail.text.dates import date_of
 from hoptrail.text.statements import wording_of
 from hoptrail.types import Document, Evidence, Guess, Hit, Hop, Kind, Ranking, Span, Unit, Verdict, content_id
 
-MOST_CITED = 4
-"""Spans cited for one hop; a reader would not check more."""
+MOST_CITED = 4  # spans cited for one hop; a reader would not check more
 
-ONLINE = "online:"
-"""Prefix of the channels of hits from the web; the engine's name follows."""
-MEMORY = "memory"
-"""Channel of the note that an answer came from the model's memory."""
-CARRIED = "carried"
-"""Channel of the summary of what an earlier sub-question without an answer found."""
+ONLINE = "online:"  # prefix of the channels of hits from the web; the engine's name follows
+MEMORY = "memory"  # channel of the note that an answer came from the model's memory
+CARRIED = "carried"  # channel of the summary of what an earlier sub-question without an answer found
 
 
 @dataclass(frozen=True, slots=True)

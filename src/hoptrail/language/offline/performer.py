@@ -29,7 +29,7 @@ from hoptrail.language.offline.statement_reading import StatementReader
 from hoptrail.language.questions.follow_ups import complete_follow_up
 from hoptrail.language.questions.plans import Plan, make_plan
 from hoptrail.language.questions.references import clarify, complete
-from hoptrail.language.tasks import Reading, Reply, Task
+from hoptrail.language.tasks import OFFLINE, Reading, Reply, Task
 from hoptrail.language.withholding import LEAST_SHARE, all_of, held_to, of_kind
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.question_tagger import tag_question
@@ -42,10 +42,7 @@ from hoptrail.text.values import same_value
 from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Extraction, Fact, Unit, Usage
 
-NAME = "offline"
-
 T = TypeVar("T")
-Output = Extraction | str | None | tasks.Decomposition | Reading | float | tasks.Samples | bool
 
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question with an unresolved reference cannot be answered."""
@@ -75,7 +72,7 @@ class OfflineLanguage:
     @property
     def name(self) -> str:
         """`offline`, followed by the entity finder unless that is the rules."""
-        return NAME if self._settings.entities == RULES else f"{NAME}+{self._settings.entities}"
+        return OFFLINE if self._settings.entities == RULES else f"{OFFLINE}+{self._settings.entities}"
 
     @property
     def is_remote_safe(self) -> bool:
@@ -109,7 +106,7 @@ class OfflineLanguage:
         """See `StatementJudge`."""
         return self._statements.judged(question[: self._settings.question_characters], units)
 
-    def _output(self, task: object) -> Output:
+    def _output(self, task: object) -> object:
         match task:
             case tasks.Extract(unit):
                 return _extract(unit, list(lines_within([unit], self._settings)), self._finder)
@@ -185,7 +182,7 @@ def lines_within(units: Sequence[Unit], settings: OfflineSettings) -> Iterator[U
         yield from islice(within, settings.unit_sentences)
 
 
-def _without_evidence(task: object) -> Output:
+def _without_evidence(task: object) -> object:
     match task:
         case tasks.Complete(question, findings):
             return complete(question, findings)

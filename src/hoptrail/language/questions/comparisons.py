@@ -46,8 +46,7 @@ class Comparison:
     questions: tuple[str, ...]
     values_from: int
     by: ComparisonRule
-    claimed: bool = False
-    """Whether the question asks yes or no about the first side: `Is A longer than B?`."""
+    claimed: bool = False  # whether the question asks yes or no about the first side: `Is A longer than B?`
 
     def asked(self) -> tuple[str, ...]:
         """All sub-questions, first one side's, then the other's, with `#n` for the answers they need."""

@@ -52,12 +52,9 @@ class CandidateSettings(Limited):
 
 AS_TRAINED = CandidateSettings()
 
-STRETCH = 0.6
-"""Weight of the best stretch relative to the whole question."""
-NAMED = 0.5
-"""Bonus if the question names the passage's title; half of it if four or more passages have that title."""
-MEETING_POINTS = 5
-"""Passages to which a common name leads from one source."""
+STRETCH = 0.6  # weight of the best stretch relative to the whole question
+NAMED = 0.5  # bonus if the question names the passage's title; half of it if four or more passages have that title
+MEETING_POINTS = 5  # passages to which a common name leads from one source
 BRIDGED_FROM = 12
 """Passages whose names are bridged; of their names at least the CONSIDERED most promising are looked up."""
 CONSIDERED = 40
@@ -83,12 +80,10 @@ class Source:
     """A passage whose names are followed. `row` is -1 for one of another part of the corpus, whose `promise` does not change."""
 
     row: int
-    names: Places
-    """Those that this part of the corpus has too."""
+    names: Places  # those that this part of the corpus has too
     title: int
     vector: FloatMatrix
-    cosine: float
-    """With the question."""
+    cosine: float  # with the question
     promise: float
 
 

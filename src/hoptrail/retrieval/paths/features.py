@@ -35,8 +35,7 @@ PAIR_FEATURES = (
     *(f"first {name}" for name in REPEATED), *(f"second {name}" for name in REPEATED),
 )  # fmt: skip
 
-COMMON = 60
-"""A name in more passages joins two candidates only if it is the title of one of them or bridges a step."""
+COMMON = 60  # a name in more passages joins two candidates only if it is the title of one of them or bridges a step
 
 Numbers = NDArray[np.intp]
 

@@ -27,8 +27,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Numbers, Pairs
 
 MOST_LEAVES = 8  # of a tree: those that remain are the bits of one byte
-_BLOCK = 128
-"""Rows evaluated at a time, so that their masks stay in the cache."""
+_BLOCK = 128  # rows evaluated at a time, so that their masks stay in the cache
 _LOWEST_BIT = np.array([next((bit for bit in range(8) if mask >> bit & 1), 0) for mask in range(256)], dtype=np.uint8)
 
 
@@ -103,8 +102,7 @@ class BoostedTrees:
         return cls(trained, **parts)  # type: ignore[arg-type]
 
 
-PAIRED = 40
-"""Candidates among which pairs are made."""
+PAIRED = 40  # candidates among which pairs are made
 DIRECT = 1.0
 """Weight in the log-odds of the direct score as a share of the best: without pages (news sentences) names link less."""
 
