@@ -91,7 +91,6 @@ class _Run:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Start and end in its document."""
         start = self.unit.sources[0].start
         return start + self.members[0].start, start + self.members[-1].end
 

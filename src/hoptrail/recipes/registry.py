@@ -43,7 +43,6 @@ def settings_key(recipe: str) -> str:
 
 
 def default_settings(recipe: str) -> PassageSettings:
-    """A recipe's default settings."""
     fields: Any = recipe_class(recipe)
     settings: PassageSettings = fields.__dataclass_fields__["settings"].default_factory()
     return settings

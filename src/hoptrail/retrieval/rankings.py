@@ -27,7 +27,6 @@ class Pool:
             yield from snapshot.units(kind)
 
     def size(self, snapshot: Snapshot) -> int:
-        """The number of units in the pool."""
         return sum(snapshot.count(kind) for kind in self.kinds)
 
 

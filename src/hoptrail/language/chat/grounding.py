@@ -89,7 +89,6 @@ def _names(unit: Unit, words: str) -> bool:
 
 
 def _support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
-    """The spans of the sentences that support a step, without repeats."""
     quote = folded(step.quote or "")
     quote = quote if len(quote) >= SHORTEST_QUOTE else ""
     cited = [units[number - 1] for number in dict.fromkeys(step.evidence) if 1 <= number <= len(units)]

@@ -224,8 +224,6 @@ class StepReply(ReplyForm):
 
 
 class ReadingReply(ReplyForm):
-    """An answer with its steps, or none."""
-
     steps: list[StepReply] = []
     answer: OptionalText
     confidence: Confidence = UNSTATED

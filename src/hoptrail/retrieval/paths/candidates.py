@@ -103,7 +103,6 @@ class Candidates:
 
 
 def find_candidates(scores: QuestionScores, encoder: Encoder, settings: CandidateSettings) -> Candidates:
-    """The candidates for a question's path."""
     walk = Walk(scores, settings)
     walk.expand_best()
     promising = promising_bridges(walk)
@@ -150,7 +149,6 @@ class Walk:
         self.follow(self.sources([row for row in second if row not in set(first)]))
 
     def sources(self, rows: Sequence[int]) -> list[Source]:
-        """Passages as sources."""
         graph, cosines = self.scores.graph, self.scores.passages[:, 0]
         vectors, names, titles = graph.passage_vectors[np.array(rows, np.intp)], graph.named_by, graph.titles
         return [

@@ -177,7 +177,6 @@ class PassageGraph:
         return {row: self._read[row] for row in wanted}
 
     def texts(self, sentences: NDArray[np.integer]) -> list[str]:
-        """The texts of sentences."""
         passages, spans = self.passage_of[sentences].tolist(), self.spans[sentences].tolist()
         text_of = {row: unit.text for row, unit in self.passages(set(passages)).items()}
         return [text_of[row][start:end] for row, (start, end) in zip(passages, spans, strict=True)]

@@ -60,7 +60,8 @@ class BoostedTrees:
         remaining = np.full((len(values), len(self.leaves)), 255, dtype=np.uint8)
         for feature, thresholds, left in self._left_by_feature:
             remaining &= np.take(left, np.searchsorted(thresholds, values[:, feature]), axis=0)
-        reached = np.take(self._values, remaining + self._first_values, mode="clip")
+        first_of_tree = np.arange(len(self.leaves), dtype=np.intp) * 256
+        reached = np.take(self._values, remaining + first_of_tree, mode="clip")
         total: FloatMatrix = reached.sum(axis=1, dtype=np.float64).astype(np.float32)
         return total
 
@@ -68,11 +69,6 @@ class BoostedTrees:
     def _values(self) -> FloatMatrix:
         """The leaf that each mask reaches, 256 values a tree."""
         return self.leaves[:, _LOWEST_BIT].ravel()
-
-    @cached_property
-    def _first_values(self) -> Numbers:
-        """The place in `_values` where each tree begins."""
-        return np.arange(len(self.leaves), dtype=np.intp) * 256
 
     @cached_property
     def _left_by_feature(self) -> list[tuple[int, FloatMatrix, NDArray[np.uint8]]]:
@@ -124,8 +120,6 @@ class Judged:
 
 @dataclass(frozen=True)
 class PathScorer:
-    """The trees of the three stages."""
-
     passage: BoostedTrees
     pair: BoostedTrees
     linked: BoostedTrees
@@ -186,7 +180,6 @@ def linked_features(described: CandidateFeatures, first: FloatMatrix, pairs: Pai
 
 @cache
 def stored_scorer() -> PathScorer:
-    """The scorer shipped with the package."""
     return read_scorer((files("hoptrail.retrieval") / "weights" / "paths.npz").read_bytes())
 
 
