@@ -31,23 +31,15 @@ Places = NDArray[np.integer]
 class CandidateSettings(Limited):
     """How many candidates there are, how widely they are searched, and what the scorer, trained with these values, decides."""
 
-    read: AtLeast1 = 8000
-    """Passages whose sentences are compared with the queries: the best by words and by their vectors."""
+    read: AtLeast1 = 8000  # passages whose sentences are compared with the queries: the best by words and by vectors
     candidates: AtLeast1 = 120
-    first_sources: AtLeast1 = 14
-    """Passages whose names are followed in the first round."""
-    second_sources: AtLeast0 = 16
-    """Passages whose names are followed in the second round."""
-    bridges: AtLeast0 = 12
-    """Most names put into a step, over all steps; 0: no bridged queries."""
-    rare: AtLeast0 = 40
-    """A name in at most this many passages leads to all of them."""
-    common: AtLeast0 = 600
-    """A name in at most this many passages leads to the few nearest to the question, a commoner one nowhere."""
-    leading: AtLeast0 = 5
-    """The first hits, by the learned order alone; after them it alternates with the order of the direct search."""
-    least_link: Share = 0.1
-    """Least probability, 0 to 1, that two passages are both evidence for the second to be a hit reached by a name."""
+    first_sources: AtLeast1 = 14  # passages whose names are followed in the first round
+    second_sources: AtLeast0 = 16  # and in the second round
+    bridges: AtLeast0 = 12  # most names put into a step, over all steps; 0: no bridged queries
+    rare: AtLeast0 = 40  # a name in at most this many passages leads to all of them
+    common: AtLeast0 = 600  # one in at most this many leads to the few nearest to the question, a commoner one nowhere
+    leading: AtLeast0 = 5  # first hits, by the learned order alone; then it alternates with that of the direct search
+    least_link: Share = 0.1  # least probability that two passages are evidence, for the second to be reached by a name
 
 
 AS_TRAINED = CandidateSettings()
