@@ -103,7 +103,7 @@ class StatementReader:
         return [*those_that_hold(disputed), *rest]
 
     def disputed(self, question: str, units: Sequence[Unit]) -> list[ReadAnswer]:
-        """The likeliest answer and those that contradict it, told apart, where no dates tell which holds; else none."""
+        """The likeliest answer and those that contradict it, as `told_apart` has them, where no dates tell which holds."""
         if tag_question(question).kind is AnswerKind.YES_NO:
             return []
         return told_apart(self._answers(self.candidates(question, units))[0])
