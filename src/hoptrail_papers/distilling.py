@@ -161,7 +161,7 @@ def _supported_part(task: Extract, reply: ExtractReply, extraction: Extraction) 
     None if it had facts and none remains.
     """
     facts = []
-    for noted, fact in zip(grounded_facts(task, reply), extraction.facts, strict=True):
+    for noted, fact in zip(grounded_facts(task, reply)[0], extraction.facts, strict=True):
         named = noted.sentence and (fact.source != task.unit.sources[0] or 1 in noted.sentence)
         if named and (fact.entities or not noted.entities):
             triple = [fact.triple.subject, fact.triple.relation, fact.triple.object] if fact.triple else []

@@ -368,7 +368,12 @@ def test_a_conclusion_is_checked_by_one_from_the_answers_alone(corpus: Corpus) -
 
 
 def test_stages_that_agree_are_as_sure_as_the_surest() -> None:
-    opinions = [Opinion("the Isk", 0.4, []), Opinion("Isk", 0.5, []), Opinion("90 km", 0.6, []), Opinion(None, 0.0, [])]
+    opinions = [
+        Opinion(Reading("the Isk", confidence=0.4), []),
+        Opinion(Reading("Isk", confidence=0.5), []),
+        Opinion(Reading("90 km", confidence=0.6), []),
+        Opinion(Reading(None), []),
+    ]
     assert combined_confidence(opinions[0], opinions) == pytest.approx(0.5)
     assert combined_confidence(opinions[2], opinions) == pytest.approx(0.6)
     assert combined_confidence(opinions[3], opinions) == 0

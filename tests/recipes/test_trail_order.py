@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from hoptrail.language.tasks import Reading
 from hoptrail.recipes.answering import CitedHop
 from hoptrail.recipes.trail import Opinion, order_by_reading
 from hoptrail.retrieval.rankings import without_repeats
@@ -36,21 +37,21 @@ def ordered(*opinions: Opinion, found: Ranking = FOUND) -> str:
 
 
 def test_what_is_cited_comes_after_the_two_best() -> None:
-    assert ordered(Opinion("yes", 0.9, [hop("ABCDEF", answer="yes", cites="FD")])) == "ABFDCEGH"
+    assert ordered(Opinion(Reading("yes", confidence=0.9), [hop("ABCDEF", answer="yes", cites="FD")])) == "ABFDCEGH"
 
 
 def test_the_surer_opinion_comes_first() -> None:
-    unsure = Opinion("one", 0.2, [hop("ABCDEFGH", answer="one", cites="H")])
-    sure = Opinion("other", 0.7, [hop("ABCDEFGH", answer="other", cites="E")])
+    unsure = Opinion(Reading("one", confidence=0.2), [hop("ABCDEFGH", answer="one", cites="H")])
+    sure = Opinion(Reading("other", confidence=0.7), [hop("ABCDEFGH", answer="other", cites="E")])
     assert ordered(unsure, sure) == "ABEHCDFG"
 
 
 def test_a_passage_that_only_a_sub_question_found_takes_the_place_of_the_last() -> None:
-    assert ordered(Opinion("yes", 0.9, [hop("Z", answer="yes", cites="Z")])) == "ABZCDEFG"
+    assert ordered(Opinion(Reading("yes", confidence=0.9), [hop("Z", answer="yes", cites="Z")])) == "ABZCDEFG"
 
 
 def test_the_best_passage_for_a_completed_sub_question_without_an_answer_counts() -> None:
-    broken_off = Opinion(None, 0.0, [hop("ABC", answer="Ada", cites="C"), hop("YZA", answer=None)])
+    broken_off = Opinion(Reading(None), [hop("ABC", answer="Ada", cites="C"), hop("YZA", answer=None)])
     assert ordered(broken_off) == "ABCYDEFG"
 
 
@@ -61,10 +62,12 @@ FAILED = Hop("Where was she born?", "Where was she born?", tuple(map(hit, "YZ"))
 @pytest.mark.parametrize(
     "opinion",
     [
-        pytest.param(Opinion(None, 0.0, [hop("YZ", answer=None)]), id="the first sub-question"),
-        pytest.param(Opinion("a", 0.4, [hop("A", answer="a"), hop("YZ", answer="a")]), id="an answered one"),
-        pytest.param(Opinion(None, 0.0, [hop("A", answer="a"), CitedHop(FAILED)]), id="a failed one"),
-        pytest.param(Opinion(None, 0.0, [hop("AG", answer=None)], promising=cite("G")), id="where a reading leads"),
+        pytest.param(Opinion(Reading(None), [hop("YZ", answer=None)]), id="the first sub-question"),
+        pytest.param(
+            Opinion(Reading("a", confidence=0.4), [hop("A", answer="a"), hop("YZ", answer="a")]), id="an answered one"
+        ),
+        pytest.param(Opinion(Reading(None), [hop("A", answer="a"), CitedHop(FAILED)]), id="a failed one"),
+        pytest.param(Opinion(Reading(None, promising=cite("G")), [hop("AG", answer=None)]), id="where a reading leads"),
     ],
 )
 def test_no_other_uncited_passage_is_moved(opinion: Opinion) -> None:
@@ -73,11 +76,13 @@ def test_no_other_uncited_passage_is_moved(opinion: Opinion) -> None:
 
 def test_scores_fall_with_the_position_and_channels_stay() -> None:
     found = (hit("A"), hit("B", "bridge"), hit("C"), hit("D", "bridge"))
-    order = order_by_reading(found, found, [Opinion("yes", 0.9, [hop("D", answer="yes", cites="D")])])
+    order = order_by_reading(
+        found, found, [Opinion(Reading("yes", confidence=0.9), [hop("D", answer="yes", cites="D")])]
+    )
     assert [(one.unit.title, one.score, one.channel) for one in order] == [
         ("A", 1.0, "direct"), ("B", 1 / 2, "bridge"), ("D", 1 / 3, "bridge"), ("C", 1 / 4, "direct"),
     ]  # fmt: skip
 
 
 def test_without_passages_there_is_nothing_to_order() -> None:
-    assert ordered(Opinion(None, 0.0, []), found=()) == ""
+    assert ordered(Opinion(Reading(None), []), found=()) == ""

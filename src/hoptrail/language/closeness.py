@@ -21,10 +21,9 @@ from hoptrail.types import Span, Unit
 
 Judge = Callable[[str, Sequence[str]], Sequence[float]]
 """The log odds that each of some statements, with title and headings, settles a question; none: not judged."""
-Similarity = Callable[[str, Sequence[str]], Sequence[float]]
-"""Cosines of a question with sentences, between -1 and 1."""
+Similarity = Callable[[str, Sequence[str]], Sequence[float]]  # cosines of a question with sentences, between -1 and 1
 
-UNITS = 8  # number of best units whose statements are scored, unless a caller says otherwise
+UNITS = 8  # number of best units whose statements are scored
 _ENCODED, _VECTORS = 20, 4096
 """Number of statements, best by words, that are encoded; and number of vectors that are kept."""
 _ABOVE = 0.6  # weight of a word in title or headings, relative to one in the statement
@@ -55,11 +54,9 @@ def encoder_similarity(encoder: Encoder) -> Similarity:
     return cosines
 
 
-def close_statements(
-    question: str, units: Sequence[Unit], similarity: Similarity | None, most: int = UNITS
-) -> tuple[Close, ...]:
-    """The distinct statements of the first `most` units, closest first."""
-    statements = distinct_statements(units[:most])
+def close_statements(question: str, units: Sequence[Unit], similarity: Similarity | None) -> tuple[Close, ...]:
+    """The distinct statements of the first `UNITS` units, closest first."""
+    statements = distinct_statements(units[:UNITS])
     wording = Wording(question, [said for _, said in statements])
     scored = [(said, wording.share(said), _RANK / (1 + place)) for place, said in statements]
     scored.sort(key=lambda item: -(item[1] + item[2]))

@@ -1,4 +1,4 @@
-"""Open languages by the names that flags and settings give, and identify them. The table is literal: nothing registers itself."""
+"""Open languages by the names that flags and settings give, and identify them."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from hoptrail.models.billing import Chat, PaidChat
     from hoptrail.models.environment import Address
     from hoptrail.models.ledger import RememberedReplies
+
+
+_LANGUAGES = (OFFLINE, "scripted:FILE", CHAT, "replay:FILE")
 
 
 @dataclass(frozen=True)
@@ -47,12 +50,9 @@ class LanguageContext:
         """The chat model of some settings (`ChatSettings.of`) and of the environment, which is read here.
         Raises: UsageError: there is no address, no model or no folder, or a limit on money without a price.
         """
-        from hoptrail.models.environment import find_address
-
         if own not in self._chats:
             replies = self._replies()
-            address = find_address("the language chat", own.base_url, own.model, own.api_key_variable)
-            self._chats[own] = _chat_at(address, own, replies)
+            self._chats[own] = _chat_at(_address_of(own), own, replies)
         return self._chats[own]
 
     def rehearsed_chat(self, own: ChatSettings) -> PaidChat:
@@ -70,6 +70,12 @@ class LanguageContext:
         if self.folder is None:
             raise UsageError("the language chat needs a folder to keep its replies in, so that none is paid twice")
         return RememberedReplies(self.folder / FILE)
+
+
+def _address_of(own: ChatSettings) -> Address:
+    from hoptrail.models.environment import find_address
+
+    return find_address("the language chat", own.base_url, own.model, own.api_key_variable)
 
 
 def _chat_at(address: Address, own: ChatSettings, replies: RememberedReplies) -> PaidChat:
@@ -95,29 +101,27 @@ def open_language(name: str, context: LanguageContext | None = None) -> Language
         )
     check_language(name)
     kind, _, argument = name.partition(":")
-    return _LANGUAGES[kind](argument, context or LanguageContext())
+    context = context or LanguageContext()
+    match kind:
+        case "scripted":
+            from hoptrail.language.scripted import ScriptedLanguage
+
+            return ScriptedLanguage.from_file(Path(argument))
+        case "chat":
+            return _by_chat(context.paid_chat, context)
+        case "replay":
+            from hoptrail.models.billing import RecordedChat
+            from hoptrail.models.environment import configured_model
+
+            return _by_chat(lambda own: RecordedChat.open(Path(argument), configured_model(own.model)), context)
+    return context.offline_language
 
 
 def check_language(name: str) -> None:
     """Check that such a language exists, perhaps only in evaluations and not usable here. Raises: UsageError: there is none."""
     kind, colon, _ = name.partition(":")
-    known = kind in _LANGUAGES and bool(colon) == (kind in _WITH_ARGUMENT)
-    if not known and name not in found("languages"):
-        available = ", ".join(f"{known}:FILE" if known in _WITH_ARGUMENT else known for known in _LANGUAGES)
-        raise UsageError(f"there is no language {name!r}; available: {available}")
-
-
-def _scripted(argument: str, _context: LanguageContext) -> Language:
-    from hoptrail.language.scripted import ScriptedLanguage
-
-    return ScriptedLanguage.from_file(Path(argument))
-
-
-def _replay(argument: str, context: LanguageContext) -> Language:
-    from hoptrail.models.billing import RecordedChat
-    from hoptrail.models.environment import configured_model
-
-    return _by_chat(lambda own: RecordedChat.open(Path(argument), configured_model(own.model)), context)
+    if (f"{kind}:FILE" if colon else kind) not in _LANGUAGES and name not in found("languages"):
+        raise UsageError(f"there is no language {name!r}; available: {', '.join(_LANGUAGES)}")
 
 
 def _by_chat(chat_of: Callable[[ChatSettings], Chat], context: LanguageContext) -> Language:
@@ -129,15 +133,6 @@ def _by_chat(chat_of: Callable[[ChatSettings], Chat], context: LanguageContext) 
     return ChatLanguage(*reader, others[0] if others else None, fully_priced=context.fully_priced)
 
 
-_LANGUAGES: dict[str, Callable[[str, LanguageContext], Language]] = {
-    OFFLINE: lambda _, context: context.offline_language,
-    "scripted": _scripted,
-    CHAT: lambda _, context: _by_chat(context.paid_chat, context),
-    "replay": _replay,
-}
-_WITH_ARGUMENT = frozenset({"scripted", "replay"})
-
-
 def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -> str:
     """The identity of a language by its name: everything besides the task and the code that its replies depend on.
 
@@ -146,23 +141,21 @@ def language_identity(name: str, chat: ChatSettings, offline: OfflineSettings) -
     own digest (`fingerprints.digest_of_code`). What an endpoint runs under a model's name cannot be known.
     Raises: UsageError: its file cannot be read, or its endpoint is not set.
     """
-    from hoptrail.models.environment import configured_model, find_address
+    from hoptrail.models.environment import configured_model
     from hoptrail.models.networks import reader_version
 
     kind, _, argument = name.partition(":")
-    if kind == "offline":
-        return f"{name} {fingerprint(offline)} {reader_version() if offline.reader else ''}".strip()
-    if kind == "scripted":
-        return f"{kind} {_digest_of_file(Path(argument))}"
-    if kind == "replay":
-        models = " ".join(f"{configured_model(own.model)} {shaping(own)}" for own in chat.asking)
-        return f"{kind} {_digest_of_file(Path(argument))} {models}"
-    if kind == "chat":
-        found = [
-            (find_address("the language chat", own.base_url, own.model, own.api_key_variable), own)
-            for own in chat.asking
-        ]
-        return " ".join([kind, *(f"{address.model} at {address.place} {shaping(own)}" for address, own in found)])
+    match kind:
+        case "offline":
+            return f"{name} {fingerprint(offline)} {reader_version() if offline.reader else ''}".strip()
+        case "scripted":
+            return f"{kind} {_digest_of_file(Path(argument))}"
+        case "replay":
+            models = (f"{configured_model(own.model)} {shaping(own)}" for own in chat.asking)
+            return " ".join((kind, _digest_of_file(Path(argument)), *models))
+        case "chat":
+            places = ((_address_of(own), own) for own in chat.asking)
+            return " ".join((kind, *(f"{one.model} at {one.place} {shaping(own)}" for one, own in places)))
     return name
 
 

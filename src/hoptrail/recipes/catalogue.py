@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from hoptrail.structures.catalogue import StructureSettings
 
 DEFAULT = "trail"
-MADE_BY_RULES = frozenset({"trail"})
-"""Recipes whose structures are built by rules even if a chat model answers: a model costs money and does not help them."""
 
 
 def open_recipe(
@@ -132,8 +130,8 @@ def check_built_for(names: Iterable[str], settings: RecipeSettings, structures: 
 
 
 def built_by_model(names: Iterable[str]) -> list[str]:
-    """The recipes among `names` whose structures a chat model may build."""
-    return [name for name in names if name.partition(":")[0] not in MADE_BY_RULES]
+    """The recipes among `names` whose structures a chat model may build; it costs money and does not help `trail`."""
+    return [name for name in names if name.partition(":")[0] != "trail"]
 
 
 def _check_kinds(kinds: Iterable[str]) -> None:

@@ -16,18 +16,15 @@ from hoptrail.text.words import content_stems, terms
 from hoptrail.types import BlockKind, Kind, Ranking, Span, Statement, Unit
 
 MOST_SHOWN = 3  # as many as are read at a glance
-_SHOWN_KINDS = frozenset({Kind.PASSAGE, Kind.SENTENCE})
-"""Kinds of units whose text is a slice of a document."""
+_SHOWN_KINDS = frozenset({Kind.PASSAGE, Kind.SENTENCE})  # kinds of units whose text is a slice of a document
 _SPANS_A_UNIT, _MOST_SPANS = 4, 24
 """Of the sources of a summary, and of all: their sentences are as many as those of some passages."""
-_LONGEST_VALUE = 60
-"""Characters up to which an item, or a row of one cell, is a value rather than a sentence."""
+_LONGEST_VALUE = 60  # characters up to which an item, or a row of one cell, is a value rather than a sentence
 _ANNOUNCEMENT = re.compile(r"[?:]$|\b(?:the following|as follows)\b[^.!?]{0,60}$", re.IGNORECASE)
 """The end of a statement that says nothing without what follows."""
 _UNDERLINE = " \n\t=-~*_#"
 """Characters of the rules that plain text draws below headings."""
-_JOINABLE = 16
-"""How many of the closest statements may be joined to a neighbour that is shown."""
+_JOINABLE = 16  # how many of the closest statements may be joined to a neighbour that is shown
 
 
 def closest(

@@ -208,7 +208,6 @@ def integrate_packed(question: str, hops: Sequence[CitedHop], found: Ranking, to
 
 
 def failed_hop(question: str, asked: str, found: Ranking = ()) -> CitedHop:
-    """The hop of a sub-question on which a task failed."""
     return CitedHop(Hop(question, asked, found, None, Verdict.FAILED))
 
 

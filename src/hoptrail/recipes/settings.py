@@ -10,8 +10,6 @@ _FIELDS = [
     (settings_key(name), type(default), field(default=default))
     for name, default in ((name, default_settings(name)) for name in recipe_names())
 ]
-
-
 _GIVEN = ("given", tuple[str, ...], field(default=(), repr=False, compare=False))
 
 

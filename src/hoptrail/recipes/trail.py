@@ -32,7 +32,7 @@ from typing import ClassVar, Literal
 
 from hoptrail.errors import TaskFailed
 from hoptrail.language.listener import Meter
-from hoptrail.language.tasks import Abstain, Effort, Integrate, Language, Read, Verify
+from hoptrail.language.tasks import Abstain, Effort, Integrate, Language, Read, Reading, Verify
 from hoptrail.models.question_tagger import tag_question
 from hoptrail.recipes.answering import (
     CitedHop,
@@ -49,11 +49,11 @@ from hoptrail.recipes.hopwise import QuestionBudget, conclusion, failed_hop, nex
 from hoptrail.recipes.recipe import PassageSettings
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths.search import STRUCTURES, search_paths
-from hoptrail.retrieval.rankings import interleave, pack, without_repeats
+from hoptrail.retrieval.rankings import by_position, interleave, pack, without_repeats
 from hoptrail.retrieval.units.unit_search import hybrid_search
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited, Share
 from hoptrail.text.normal_forms import same_words
-from hoptrail.types import Answer, AnswerKind, Hop, Ranking, Span, Trail, Verdict
+from hoptrail.types import Answer, AnswerKind, Hop, Ranking, Trail, Verdict
 
 TASKS_A_HOP = 3  # the next question, its completion, its reading
 TASKS_BESIDES = 2  # the last request for a next question, and the conclusion
@@ -150,29 +150,30 @@ class TrailRecipe:
         opinions: list[Opinion] = []
         for opinion in self._stages(question, found, meter):
             opinions.append(opinion)
-            if opinion.answer is not None and combined_confidence(opinion, opinions) >= self.settings.sure:
+            if opinion.reading.answer is not None and combined_confidence(opinion, opinions) >= self.settings.sure:
                 break
         best, combined = best_opinion(opinions)
-        text = best.answer if combined >= self.settings.least_confidence else None
+        reading = best.reading
+        text = reading.answer if combined >= self.settings.least_confidence else None
         # An abstention shows the failed hops of all stages, because they may be its cause.
         hops = best.hops if text is not None else left_open(best, opinions)
         evidence = cite(hops, self.corpus)
-        withheld = max([(combined, concluding_hop(best)), *(one.withheld for one in opinions)], key=lambda one: one[0])
-        confidence, guessed = (combined, None) if text is not None else withheld
+        unsure = [(combined, concluding_hop(best)), *((one.reading.confidence, one.withheld) for one in opinions)]
+        confidence, guessed = (combined, None) if text is not None else max(unsure, key=lambda one: one[0])
         read = (hit for opinion in opinions for cited in opinion.hops for hit in cited.hop.hits)
         shown = without_repeats((*found, *read))
         trail = Trail(tuple(cited.hop for cited in hops))
         ordered = order_by_reading(found, shown, opinions)
         # First those of several hops, whose last hop asks what is left of the question.
         by_hops = sorted(opinions, key=lambda opinion: len(opinion.hops) < 2)
-        promising = tuple(dict.fromkeys(span for opinion in by_hops for span in opinion.promising))
+        promising = tuple(dict.fromkeys(span for opinion in by_hops for span in opinion.reading.promising))
         return Answer(
             *(question, text, self.name, self.language.name, evidence, trail, meter.total, ordered, confidence),
-            kind=best.kind,
-            items=best.items if text is not None else (),
+            kind=reading.kind,
+            items=reading.items if text is not None else (),
             closest=closest(question, shown, self.corpus, self.language, promising),
             guess=guess_of(guessed, confidence, self.corpus, len(hops) - 1),
-            notes=best.notes or opinions[0].notes,
+            notes=reading.notes or opinions[0].reading.notes,
         )
 
     def _stages(self, question: str, found: Ranking, meter: Meter) -> Iterator[Opinion]:
@@ -192,40 +193,25 @@ class TrailRecipe:
             reading = meter.perform(Read(question, tuple(hit.unit for hit in packed), meter.abstain))
             hops = report_hops(hops_of(question, reading, packed, packed), meter)
         except TaskFailed:
-            return Opinion(None, 0.0, report_hops([failed_hop(question, question, packed)], meter))
-        confidence = reading.confidence if reading.answer is not None else 0.0
-        withheld = (reading.confidence, withheld_hop(question, reading, packed))
-        return Opinion(
-            reading.answer, confidence, hops, reading.kind, reading.items, reading.promising, withheld, reading.notes
-        )
+            return Opinion(Reading(None), report_hops([failed_hop(question, question, packed)], meter))
+        return Opinion(reading, hops, withheld_hop(question, reading, packed))
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """One stage's answer to the question or None, its confidence (0 without an answer), its hops, and the promising spans and the
-    notes of its reading. `withheld` is the hop of an answer that the reading withheld, with its probability.
-    """
+    """What one stage reads or concludes, its hops, and the hop of an answer that was withheld."""
 
-    answer: str | None
-    confidence: float
+    reading: Reading
     hops: list[CitedHop]
-    kind: AnswerKind = AnswerKind.SHORT
-    items: tuple[str, ...] = ()
-    promising: tuple[Span, ...] = ()
-    withheld: tuple[float, CitedHop | None] = (0.0, None)
-    notes: tuple[str, ...] = ()
+    withheld: CitedHop | None = None
+
+    @property
+    def confidence(self) -> float:
+        """0 without an answer."""
+        return 0.0 if self.reading.answer is None else self.reading.confidence
 
 
 # --- stage 2
-
-
-@dataclass(frozen=True, slots=True)
-class HopAttempt:
-    """A sub-question's hop after one try, the confidence of its answer (0 without one), and what its reading found promising."""
-
-    cited: CitedHop
-    confidence: float = 0.0
-    promising: tuple[Span, ...] = ()
 
 
 @dataclass(slots=True)
@@ -237,7 +223,7 @@ class Chain:
     settings: ChainSettings
     tokens: int
     budget: QuestionBudget
-    attempts: list[HopAttempt] = field(default_factory=list)
+    readings: list[Reading] = field(default_factory=list)
 
     def opinions(self, question: str) -> Iterator[Opinion]:
         """The chain's conclusions, one or two; none if the budget does not afford a hop, or if the question is not taken apart,
@@ -250,9 +236,9 @@ class Chain:
         if not hops:
             return
         if any(cited.hop.answer is None for cited in hops):
-            yield Opinion(None, 0.0, hops, promising=self.attempts[-1].promising if self.attempts else ())
+            yield Opinion(Reading(None, promising=self.readings[-1].promising if self.readings else ()), hops)
             return
-        least = min(attempt.confidence for attempt in self.attempts)
+        least = min(reading.confidence for reading in self.readings)
         if self.settings.conclude != "answers":
             yield self._conclude(question, hops, least, pack(self.found[: self.settings.path_read], self.tokens))
         if self.settings.conclude != "evidence" and self.budget.affords(1):
@@ -267,16 +253,15 @@ class Chain:
         """A first try, and a second if the first gave no supported answer."""
         found = self._search(asked)
         hits = without_repeats((*found[: self.settings.search], *self.found[: self.settings.path_read]))
-        attempt = self._try(question, asked, hits)
+        reading, cited = self._try(question, asked, hits)
         read = {hit.unit.id for hit in hits}
         further = tuple(hit for hit in found if hit.unit.id not in read)[: self.settings.rethink]
-        unanswered = attempt.cited.hop.verdict is Verdict.UNANSWERED
+        unanswered = cited.hop.verdict is Verdict.UNANSWERED
         if further and unanswered and self.budget.affords(1 + TASKS_BESIDES):
-            second = self._try(question, asked, further)
-            hop = replace(second.cited.hop, hits=(*hits, *further))
-            attempt = replace(second, cited=replace(second.cited, hop=hop))
-        self.attempts.append(attempt)
-        return attempt.cited
+            reading, cited = self._try(question, asked, further)
+            cited = replace(cited, hop=replace(cited.hop, hits=(*hits, *further)))
+        self.readings.append(reading)
+        return cited
 
     def _search(self, asked: str) -> Ranking:
         """The passages of a sub-question for both tries, by hybrid and by path search in turn; none if neither has its own."""
@@ -287,21 +272,20 @@ class Chain:
         alone = hybrid_search(self.corpus, asked, limit)
         return interleave([alone, search_paths(self.corpus, asked, limit)], limit)
 
-    def _try(self, question: str, asked: str, hits: Ranking) -> HopAttempt:
+    def _try(self, question: str, asked: str, hits: Ranking) -> tuple[Reading, CitedHop]:
         """An answer less likely than `doubt` does not stand if it is to be verified and the evidence does not support it."""
         meter, chosen = self.budget.meter, self.settings
         reading, cited = read_packed(question, asked, hits, self.tokens, meter)
-        if reading.answer is None:
-            return HopAttempt(cited, promising=reading.promising)
-        if chosen.verify and reading.confidence < chosen.doubt and self.budget.affords(1 + TASKS_BESIDES):
+        doubtful = chosen.verify and reading.confidence < chosen.doubt
+        if reading.answer is not None and doubtful and self.budget.affords(1 + TASKS_BESIDES):
             units = tuple(hit.unit for hit in pack(hits, self.tokens))
             try:
                 supported = meter.perform(Verify(asked, units, reading.answer)) >= chosen.doubt
             except TaskFailed:
-                return HopAttempt(failed_hop(question, asked, hits))
+                return Reading(None), failed_hop(question, asked, hits)
             if not supported:
-                return HopAttempt(CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED)))
-        return HopAttempt(cited, reading.confidence, reading.promising)
+                return Reading(None), CitedHop(Hop(question, asked, hits, None, Verdict.UNANSWERED))
+        return reading, cited
 
     def _conclude(self, question: str, hops: list[CitedHop], least: float, packed: Ranking) -> Opinion:
         task = Integrate(question, findings_of(hops), tuple(hit.unit for hit in packed))
@@ -309,10 +293,10 @@ class Chain:
             reading, concluding = conclusion(task, hops, packed, self.budget.meter)
         except TaskFailed:
             failed = report_hops([failed_hop(question, question, packed)], self.budget.meter)
-            return Opinion(None, 0.0, [*hops, *failed])
+            return Opinion(Reading(None), [*hops, *failed])
         confidence = min(least, reading.confidence) if reading.answer is not None else 0.0
-        shown = [*hops, *report_hops(concluding, self.budget.meter)]
-        return Opinion(reading.answer, confidence, shown, promising=self.attempts[-1].promising)
+        concluded = Reading(reading.answer, confidence=confidence, promising=self.readings[-1].promising)
+        return Opinion(concluded, [*hops, *report_hops(concluding, self.budget.meter)])
 
 
 # --- what the stages say together
@@ -320,9 +304,10 @@ class Chain:
 
 def combined_confidence(opinion: Opinion, opinions: Sequence[Opinion]) -> float:
     """The highest confidence among the opinions with the same answer; 0 without an answer."""
-    if opinion.answer is None:
+    if (answer := opinion.reading.answer) is None:
         return 0.0
-    return max(one.confidence for one in opinions if one.answer is not None and same_words(one.answer, opinion.answer))
+    same = (one for one in opinions if one.reading.answer is not None and same_words(one.reading.answer, answer))
+    return max(one.confidence for one in same)
 
 
 def best_opinion(opinions: Sequence[Opinion]) -> tuple[Opinion, float]:
@@ -341,7 +326,7 @@ def left_open(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
     with the failed hops of the other opinions in order.
     """
     *before, last = opinion.hops
-    if last.hop.answer is not None and last.hop.answer == opinion.answer:
+    if last.hop.answer is not None and last.hop.answer == opinion.reading.answer:
         last = CitedHop(replace(last.hop, answer=None, verdict=Verdict.UNANSWERED))
     if any(map(_failed, opinion.hops)):
         return [*before, last]
@@ -352,10 +337,10 @@ def left_open(opinion: Opinion, opinions: Sequence[Opinion]) -> list[CitedHop]:
 def concluding_hop(opinion: Opinion) -> CitedHop:
     """The hop that gives an opinion's answer: its last, or one that cites what all cite, if the answer is concluded from them."""
     last = opinion.hops[-1]
-    if opinion.answer is None or last.hop.answer == opinion.answer:
+    if opinion.reading.answer is None or last.hop.answer == opinion.reading.answer:
         return last
     hits = without_repeats(hit for cited in opinion.hops for hit in cited.hop.hits)
-    hop = replace(last.hop, hits=hits, answer=opinion.answer, verdict=Verdict.ANSWERED)
+    hop = replace(last.hop, hits=hits, answer=opinion.reading.answer, verdict=Verdict.ANSWERED)
     return CitedHop(hop, tuple(dict.fromkeys(span for cited in opinion.hops for span in cited.support)))
 
 
@@ -375,5 +360,4 @@ def order_by_reading(found: Ranking, shown: Ranking, opinions: Sequence[Opinion]
     cited = (hit for hit in holders if hit is not None)
     last = (opinion.hops[-1].hop for opinion in opinions if len(opinion.hops) > 1)
     asked_on = chain.from_iterable(hop.hits[:1] for hop in last if hop.verdict is Verdict.UNANSWERED)
-    order = without_repeats((*found[:KEPT], *cited, *asked_on, *found))[: len(found)]
-    return tuple(replace(hit, score=1 / position) for position, hit in enumerate(order, start=1))
+    return by_position(without_repeats((*found[:KEPT], *cited, *asked_on, *found))[: len(found)])

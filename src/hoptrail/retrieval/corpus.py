@@ -13,8 +13,7 @@ from hoptrail.errors import UsageError
 from hoptrail.models.encoder import Encoder
 from hoptrail.types import Document
 
-QUESTION_LIMIT = 8000
-"""Longest question in characters: far above any real one, and it bounds the cost of a request."""
+QUESTION_LIMIT = 8000  # longest question in characters: far above any real one, and it bounds the cost of a request
 
 
 class Corpus:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 from typing import TypeVar
 
 from hoptrail.corpus.snapshot import Snapshot
@@ -84,14 +85,13 @@ def without_repeats(hits: Iterable[Hit]) -> Ranking:
 
 def interleave(rankings: Sequence[Ranking], limit: int) -> Ranking:
     """Round robin: every ranking's first, then every ranking's second, without repeats. Scores are 1 / position."""
-    units: dict[str, tuple[Unit, str]] = {}
-    for position in range(max(map(len, rankings), default=0)):
-        for ranking in rankings:
-            if position < len(ranking):
-                hit = ranking[position]
-                units.setdefault(hit.unit.id, (hit.unit, hit.channel))
-    chosen = list(units.values())[:limit]
-    return tuple(Hit(unit, 1 / position, channel) for position, (unit, channel) in enumerate(chosen, start=1))
+    turns = chain.from_iterable(zip_longest(*rankings))
+    return by_position(without_repeats(hit for hit in turns if hit)[:limit])
+
+
+def by_position(hits: Iterable[Hit]) -> Ranking:
+    """The hits in this order, with scores 1 / position."""
+    return tuple(replace(hit, score=1 / position) for position, hit in enumerate(hits, start=1))
 
 
 def shares_of_best(scores: Mapping[str, float]) -> dict[str, float]:
@@ -111,8 +111,7 @@ def rescored(rankings: Sequence[Ranking], scores: Mapping[str, float], limit: in
     return ranked((Hit(unit, scores[name], CHANNEL) for name, unit in units.items()), limit)
 
 
-PARTIAL_KINDS = {Kind.SUMMARY, Kind.TRIPLE}
-"""Kinds of units that say little of what they were made from."""
+PARTIAL_KINDS = {Kind.SUMMARY, Kind.TRIPLE}  # kinds of units that say little of what they were made from
 
 
 def pack(ranking: Ranking, tokens: int, *, repeats: bool = False) -> Ranking:

@@ -246,11 +246,10 @@ def test_every_pair_has_the_features_as_defined(
     found = list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
     assert found == sorted(names)
     assert [plain.made.scores.graph.name(name) for name in pairs.names] == [names[pair] for pair in found]
-    texts = plain.made.scores.graph.texts(pairs.sentences)
     ranks = {
         place: math.log1p(rank) for rank, place in enumerate(sorted(range(len(scored)), key=lambda at: -scored[at]))
     }
-    for (first, second), values, text in zip(found, pairs.values.tolist(), texts, strict=True):
+    for (first, second), values in zip(found, pairs.values.tolist(), strict=True):
         name = names[first, second]
         expected = plain.pair(first, second, name, having[name])
         expected |= {"first score": scored[first], "second score": scored[second]}
@@ -258,7 +257,6 @@ def test_every_pair_has_the_features_as_defined(
         for side, place in (("first", first), ("second", second)):
             own = dict(zip(PASSAGE_FEATURES, plain.described.passages[place].tolist(), strict=True))
             expected |= {f"{side} {feature}": own[feature] for feature in REPEATED}
-        assert text == having[name][first].sentence.text
         assert dict(zip(PAIR_FEATURES, values, strict=True)) == pytest.approx(expected, abs=2e-5)
 
 

@@ -29,8 +29,7 @@ TAG_TOKENS = 24  # tokens of the tags around a passage
 BEFORE_TOKENS = 300  # most tokens of the end of the preceding passage, shown when extracting
 SMALL_WINDOW = 4000  # windows with fewer tokens get the short forms of prompts, to leave room for evidence
 GAP = "[…]"  # marks omitted text
-YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})
-"""Answers that are not quoted from a text."""
+YES_NO = frozenset({"yes", "no", "true", "false", "same", "different"})  # answers that are not quoted from a text
 NEAR = 2  # most characters of white space between consecutive sentences
 
 Shown = tuple[dict[str, str], tuple[Unit, ...]]

@@ -89,7 +89,6 @@ def _names(unit: Unit, words: str) -> bool:
 
 
 def _support_of_step(step: StepReply, answer: str, units: Sequence[Unit]) -> tuple[Span, ...]:
-    """The spans of the sentences that support a step, without repeats."""
     quote = folded(step.quote or "")
     quote = quote if len(quote) >= SHORTEST_QUOTE else ""
     cited = [units[number - 1] for number in dict.fromkeys(step.evidence) if 1 <= number <= len(units)]
@@ -168,30 +167,23 @@ def _texts_at(span: Span, units: Sequence[Unit]) -> list[str]:
 
 def extraction_from(task: Extract, reply: ExtractReply) -> Extraction:
     """The parts of `reply` that are grounded in the unit's text or the passage before it."""
+    facts, named = grounded_facts(task, reply)
+    entities = dict.fromkeys(name for _, name in sorted(named.values()))
+    return Extraction(tuple(entities), tuple(_fact(task.unit, fact, named) for fact in facts))
+
+
+def grounded_facts(task: Extract, reply: ExtractReply) -> tuple[list[FactReply], Named]:
+    """The facts with a text and at least one known entity, if they have any, as the model gave them (small models repeat the
+    prompt's example), and the entities in the unit; those of facts may also be in the passage before it, and come last.
+    """
     reply = reply if task.figures else _without_figures(reply)
-    named = _find_named(task, reply)
-    facts = tuple(_fact(task.unit, fact, named) for fact in _grounded(reply, named))
-    return Extraction(tuple(dict.fromkeys(name for _, name in sorted(named.values()))), facts)
-
-
-def grounded_facts(task: Extract, reply: ExtractReply) -> list[FactReply]:
-    """The facts of the extraction from a reply, as the model gave them."""
-    reply = reply if task.figures else _without_figures(reply)
-    return _grounded(reply, _find_named(task, reply))
-
-
-def _grounded(reply: ExtractReply, named: Named) -> list[FactReply]:
-    """The facts with a text and at least one known entity, if they have any: small models repeat the prompt's example."""
-    return [one for one in reply.facts if one.text.strip() and (not one.entities or set(one.entities) & named.keys())]
-
-
-def _find_named(task: Extract, reply: ExtractReply) -> Named:
-    """Entities in the unit; those of facts may also be in the passage before it, and then come after the others."""
     names = [name for fact in reply.facts for name in fact.entities]
     text = task.unit.searchable
     named = _verbatim([*(entity.name for entity in reply.entities), *names], text)
     back = _verbatim([name for name in names if name not in named], task.before.searchable) if task.before else {}
-    return named | {name: (len(text) + position, spelt) for name, (position, spelt) in back.items()}
+    named |= {name: (len(text) + position, spelt) for name, (position, spelt) in back.items()}
+    facts = [one for one in reply.facts if one.text.strip() and (not one.entities or set(one.entities) & named.keys())]
+    return facts, named
 
 
 def _without_figures(reply: ExtractReply) -> ExtractReply:

@@ -39,10 +39,6 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int | float) else value
 
 
-def _optional_text(value: Any) -> Any:
-    return None if value in (None, [], {}) else _text(value)
-
-
 def _list(value: Any) -> Any:
     if value is None:
         return []
@@ -105,7 +101,7 @@ def _first_word(value: Any, words: Iterable[str]) -> str:
 
 
 Text = Annotated[str, BeforeValidator(_text)]
-OptionalText = Annotated[str | None, BeforeValidator(_optional_text)]
+OptionalText = Annotated[str | None, BeforeValidator(lambda value: None if value in (None, [], {}) else _text(value))]
 Texts = Annotated[list[Text], BeforeValidator(_list)]
 Numbers = Annotated[list[int], BeforeValidator(_numbers)]
 Confidence = Annotated[float, BeforeValidator(_confidence), _words_for(CONFIDENCES)]
@@ -224,8 +220,6 @@ class StepReply(ReplyForm):
 
 
 class ReadingReply(ReplyForm):
-    """An answer with its steps, or none."""
-
     steps: list[StepReply] = []
     answer: OptionalText
     confidence: Confidence = UNSTATED

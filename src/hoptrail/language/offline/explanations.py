@@ -7,7 +7,7 @@ estimates whether it settles the question; this selects the text and gives the c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from statistics import fmean
@@ -61,16 +61,11 @@ def explain(question: str, units: Sequence[Unit], close: Sequence[Close], judge:
 
 def _explanations(question: str, close: Sequence[Close]) -> list[Close]:
     """The closest statements, where they explain by themselves, with both sides of what the question compares."""
-    sides = _differences(question)
+    sides = [content_stems(question[start:end]) for start, end in tag_question(question).sides]
+    apart = sides[0] ^ sides[1] if len(sides) == 2 else frozenset()  # `hard`, `soft` for hard and soft links
     near = [replace(one, said=_answer_to(one.said)) for one in close[:_CLOSE]]
     explaining = [one for one in near if _is_explanation(one.said)]
-    return [one for one in explaining if not sides or sides <= content_stems(_as_judged(one.said))]
-
-
-def _differences(question: str) -> frozenset[str]:
-    """The stems in which two things differ that a question compares: `hard`, `soft` for hard and soft links."""
-    sides = [content_stems(question[start:end]) for start, end in tag_question(question).sides]
-    return sides[0] ^ sides[1] if len(sides) == 2 else frozenset()
+    return [one for one in explaining if not apart or apart <= content_stems(_as_judged(one.said))]
 
 
 def _judged(question: str, close: Sequence[Close], judge: Judge) -> list[tuple[Close, float]]:
@@ -206,8 +201,7 @@ def _are_steps(group: Group) -> bool:
 def procedure(question: str, units: Sequence[Unit], close: Sequence[Close], judge: Judge) -> Reading:
     """The items of the list that describes the procedure, in order; without one, the closest block. No notes on changes."""
     units = [unit for unit in units if not are_change_notes(unit)]
-    groups = list(filter(_are_steps, groups_of(units)))
-    lists = list(_step_lists(question, groups))
+    lists = list(_step_lists(question, filter(_are_steps, groups_of(units))))
     close = _explanations(question, [one for one in close if not are_change_notes(one.said.unit)])
     below = _answered_below(question, units, close)
     judged = _judged(question, close, judge) if lists or below is None else []
@@ -224,7 +218,7 @@ def procedure(question: str, units: Sequence[Unit], close: Sequence[Close], judg
     return max(best, explained, key=lambda reading: reading.confidence) if best.steps else explained
 
 
-def _step_lists(question: str, groups: Sequence[Group]) -> Iterator[Group]:
+def _step_lists(question: str, groups: Iterable[Group]) -> Iterator[Group]:
     """Lists near the question: with enough of its words, those of the items counting half."""
     asked = content_stems(question)
     for group in groups:

@@ -54,7 +54,8 @@ def list_by_reading(units: Sequence[Unit], quoted: Reading, reading: Reading) ->
         return replace(quoted, confidence=reading.confidence)
     *before, last = reading.steps
     texts = (said.text for unit in units for said in statements_of(unit) if said.support[:1] == last.support[:1])
-    for items in chain.from_iterable(map(_enumerated_in, (answer, *texts))):
+    for series in chain.from_iterable(_SERIES.findall(squeeze(text)) for text in (answer, *texts)):
+        items = _parts_of(_without_lead(series))
         short = all(len(words(item)) <= _MOST_WORDS for item in items)
         if short and len(items) > 1 and given <= content_stems(" ".join(items)):
             step = replace(last, answer="; ".join(items))
@@ -163,12 +164,6 @@ def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) 
                 share = asked.share(stems)
                 items = _parts_of(found["values"])
                 yield share + 0.03, list_reading(question, [said], items, AnswerKind.LIST, confidence_of(share))
-
-
-def _enumerated_in(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield the parts of each enumeration in `text`."""
-    for series in _SERIES.finditer(squeeze(text)):
-        yield _parts_of(_without_lead(series.group()))
 
 
 def _parts_of(values: str) -> tuple[str, ...]:

@@ -43,7 +43,6 @@ from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Extraction, Fact, Unit, Usage
 
 T = TypeVar("T")
-Output = Extraction | str | None | tasks.Decomposition | Reading | float | tasks.Samples | bool
 
 _OPEN_REFERENCE = re.compile(r"#\d+\b")
 """A sub-question with an unresolved reference cannot be answered."""
@@ -104,7 +103,7 @@ class OfflineLanguage:
     def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
         return self._statements.judged(question[: self._settings.question_characters], units)
 
-    def _output(self, task: object) -> Output:
+    def _output(self, task: object) -> object:
         match task:
             case tasks.Extract(unit):
                 return _extract(unit, list(lines_within([unit], self._settings)), self._finder)
@@ -180,7 +179,7 @@ def lines_within(units: Sequence[Unit], settings: OfflineSettings) -> Iterator[U
         yield from islice(within, settings.unit_sentences)
 
 
-def _without_evidence(task: object) -> Output:
+def _without_evidence(task: object) -> object:
     match task:
         case tasks.Complete(question, findings):
             return complete(question, findings)

@@ -23,7 +23,7 @@ class OfflineSettings:
     """Whether to use the trained reader. Without it only lists are answered; the closest statements are shown all the same."""
 
     question_characters: AtLeast1 = QUESTION_CHARACTERS
-    """The rest of a longer question is ignored."""
+    """The rest of a longer question is ignored, and it is not taken apart; path search keeps to the default."""
     unit_characters: AtLeast1 = 20_000
     unit_sentences: AtLeast1 = 200
     evidence_units: AtLeast1 = 200

@@ -60,18 +60,6 @@ class ReadStatements:
         return [weight / sum(weights) for weight in weights]
 
 
-@dataclass(frozen=True, slots=True)
-class ReadPair:
-    """A pair, the reading of its second statement after the first, the answers with their margins (`spans`), and the log odds
-    that the first helps (`leads`).
-    """
-
-    pair: StatementPair
-    reading: TextReading
-    spans: list[tuple[str, float]]
-    leads: float
-
-
 class StatementReader:
     """Reads plain questions by `model` (None: there are no answers); `similarity` is part of closeness (None: words alone)."""
 
@@ -137,11 +125,11 @@ class StatementReader:
                 numbers = settles, settles - mean, close.closeness, close.share, 1 / ranks[close.said.unit.id]
                 found.append(Candidate(answer, close.said, (*numbers, *odds)))
         highest = max(read.settles, default=0.0)
-        for one in self._kept_pairs(question, tuple(units), time) if pairs else ():
-            if best := _best_span(one.spans, one.reading, avoided | {_stems(one.pair.name)}):
+        for pair, reading, spans in self._kept_pairs(question, tuple(units), time) if pairs else ():
+            if best := _best_span(spans, reading, avoided | {_stems(pair.name)}):
                 answer, odds = best
-                settles, pair = bounded(one.reading.settles), one.pair
-                numbers = settles, settles - highest, one.leads, pair.share, pair.gain
+                settles, leads = bounded(reading.settles), log_odds(read.readings[pair.place].helps)
+                numbers = settles, settles - highest, leads, pair.share, pair.gain
                 link = pair.linked, float(pair.is_entry), 1 / (1 + pair.place), 1 / (1 + pair.rank)
                 found.append(Candidate(answer, pair.second, (*numbers, *link, *odds), pair))
         settling_at = {one.said.place: odds for one, odds in zip(read.close, read.settles, strict=False)}
@@ -186,20 +174,21 @@ class StatementReader:
         spans = tuple(text.spans(reading) for text, reading in zip(texts, readings, strict=True))
         return ReadStatements(close, tuple(readings), spans, tuple(bounded(reading.settles) for reading in readings))
 
-    def _read_pairs(self, question: str, units: tuple[Unit, ...], time: TimeAsked | None) -> list[ReadPair]:
+    def _read_pairs(
+        self, question: str, units: tuple[Unit, ...], time: TimeAsked | None
+    ) -> list[tuple[StatementPair, TextReading, list[tuple[str, float]]]]:
+        """Pairs with the reading of the second statement after the first, and the answers there with their margins."""
         if self.model is None:
             return []
-        read, question = self.read(question, units), time.question if time else question
-        pairs = find_pairs(question, units, read.close[:READ], PAIRS)
+        close, question = self.read(question, units).close, time.question if time else question
+        pairs = find_pairs(question, units, close[:READ], PAIRS)
         pairs = [pair for pair in pairs if _fits(pair.second, time)] if time else pairs
         texts = [StatementText.of(pair.second) for pair in pairs]
         readings = self.model.read(
             [ToRead(question, text.text, under_headings(pair.first)) for pair, text in zip(pairs, texts, strict=True)]
         )
-        return [
-            ReadPair(pair, reading, text.spans(reading), log_odds(read.readings[pair.place].helps))
-            for pair, text, reading in zip(pairs, texts, readings, strict=True)
-        ]
+        answers = (text.spans(reading) for text, reading in zip(texts, readings, strict=True))
+        return list(zip(pairs, readings, answers, strict=True))
 
 
 def _best_span(

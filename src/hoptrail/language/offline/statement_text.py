@@ -24,13 +24,11 @@ from hoptrail.text.statements import UnitStatement, statements_of
 from hoptrail.text.values import with_measure
 from hoptrail.types import BlockKind, Unit
 
-_PLACED = re.compile(r"^(?:in|at|on|from|near|of) (?:the )?(?=[A-Z])")
-"""`in Varden` is Varden."""
+_PLACED = re.compile(r"^(?:in|at|on|from|near|of) (?:the )?(?=[A-Z])")  # `in Varden` is Varden
 _CUT = ' \t\n,;:.!?"“”'  # characters stripped from both ends of an answer
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b(?:https?|ftp)://[^\s<>\"]*[^\s<>\".,;:!?)]")
 """An address of mail or of the web, no part of which is an answer."""
-_FILE_NAME = re.compile(r"\S+_\S+|[a-z][\w.]*-[A-Z]{3,}\S*")
-"""A title such as `minutes_2024-03` or `wget-NEWS`."""
+_FILE_NAME = re.compile(r"\S+_\S+|[a-z][\w.]*-[A-Z]{3,}\S*")  # a title such as `minutes_2024-03` or `wget-NEWS`
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,8 +46,7 @@ class Comparison:
     questions: tuple[str, ...]
     values_from: int
     by: ComparisonRule
-    claimed: bool = False
-    """Whether the question asks yes or no about the first side: `Is A longer than B?`."""
+    claimed: bool = False  # whether the question asks yes or no about the first side: `Is A longer than B?`
 
     def asked(self) -> tuple[str, ...]:
         """All sub-questions, first one side's, then the other's, with `#n` for the answers they need."""
@@ -76,10 +75,11 @@ class Comparison:
         return self.sides[order > 0] if order else None
 
 
+_COMPARATIVES = "|".join(sorted(lexicon.ORDERINGS))
 _NAME = r"(?:the )?[A-Z][\w'’.-]*(?: (?:of )?(?:the )?[A-Z0-9][\w'’.-]*)*"
 _OFFERED = re.compile(
     rf"(?P<auxiliary>(?i:is|are|was|were|has|have)) (?P<sides>{_NAME} or {_NAME}) "
-    rf"(?P<ask>(?:[a-z]+(?:ed|n|t) )?(?:{'|'.join(sorted(lexicon.ORDERINGS))}))"
+    rf"(?P<ask>(?:[a-z]+(?:ed|n|t) )?(?:{_COMPARATIVES}))"
 )
 """Two names with `or` between them, and what they are compared by."""
 
@@ -276,7 +276,6 @@ def _counts(counted: str) -> bool:
 
 
 _NOW_OR_THEN = "is|are|was|were|do|does|did|has|have|had"
-_COMPARATIVES = "|".join(sorted(lexicon.ORDERINGS))
 _CLAIM = re.compile(
     rf"(?P<auxiliary>(?i:{_NOW_OR_THEN})) (?P<first>[a-z ]*)# (?:(?P<said>[a-z ]+?) )?"
     rf"(?:(?P<order>before|after)|(?P<more>{_COMPARATIVES})(?: (?P<noun>[a-z]+))? than) "

@@ -78,7 +78,8 @@ def _whole_questions(places: Sequence[Extent], text: str) -> list[Extent]:
     whole: list[Extent] = []
     for start, end in places:
         before = whole[-1] if whole else None
-        apart = before and _are_parted(text[: before[1]], text[before[1] : start])
+        between = text[before[1] : start] if before else ""
+        apart = before and (text[: before[1]].endswith(("?", ".", "!")) or "\n" in between or not between.isspace())
         if before and not (apart and _asks(text[slice(*before)]) and _asks(text[start:end])):
             whole[-1] = (before[0], end)
         else:
@@ -90,10 +91,6 @@ def _is_latin(text: str) -> bool:
     """Whether most letters are those of English; the tagger knows no others."""
     letters = [letter for letter in text if letter.isalpha()]
     return 2 * sum(map(str.isascii, letters)) >= len(letters)
-
-
-def _are_parted(ahead: str, between: str) -> bool:
-    return ahead.endswith(("?", ".", "!")) or "\n" in between or not between.isspace()
 
 
 def _asks(text: str) -> bool:

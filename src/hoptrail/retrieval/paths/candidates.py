@@ -31,33 +31,22 @@ Places = NDArray[np.integer]
 class CandidateSettings(Limited):
     """How many candidates there are, how widely they are searched, and what the scorer, trained with these values, decides."""
 
-    read: AtLeast1 = 8000
-    """Passages whose sentences are compared with the queries: the best by words and by their vectors."""
+    read: AtLeast1 = 8000  # passages whose sentences are compared with the queries: the best by words and by vectors
     candidates: AtLeast1 = 120
-    first_sources: AtLeast1 = 14
-    """Passages whose names are followed in the first round."""
-    second_sources: AtLeast0 = 16
-    """Passages whose names are followed in the second round."""
-    bridges: AtLeast0 = 12
-    """Most names put into a step, over all steps; 0: no bridged queries."""
-    rare: AtLeast0 = 40
-    """A name in at most this many passages leads to all of them."""
-    common: AtLeast0 = 600
-    """A name in at most this many passages leads to the few nearest to the question, a commoner one nowhere."""
-    leading: AtLeast0 = 5
-    """The first hits, by the learned order alone; after them it alternates with the order of the direct search."""
-    least_link: Share = 0.1
-    """Least probability, 0 to 1, that two passages are both evidence for the second to be a hit reached by a name."""
+    first_sources: AtLeast1 = 14  # passages whose names are followed in the first round
+    second_sources: AtLeast0 = 16  # and in the second round
+    bridges: AtLeast0 = 12  # most names put into a step, over all steps; 0: no bridged queries
+    rare: AtLeast0 = 40  # a name in at most this many passages leads to all of them
+    common: AtLeast0 = 600  # one in at most this many leads to the few nearest to the question, a commoner one nowhere
+    leading: AtLeast0 = 5  # first hits, by the learned order alone; then it alternates with that of the direct search
+    least_link: Share = 0.1  # least probability that two passages are evidence, for the second to be reached by a name
 
 
 AS_TRAINED = CandidateSettings()
 
-STRETCH = 0.6
-"""Weight of the best stretch relative to the whole question."""
-NAMED = 0.5
-"""Bonus if the question names the passage's title; half of it if four or more passages have that title."""
-MEETING_POINTS = 5
-"""Passages to which a common name leads from one source."""
+STRETCH = 0.6  # weight of the best stretch relative to the whole question
+NAMED = 0.5  # bonus if the question names the passage's title; half of it if four or more passages have that title
+MEETING_POINTS = 5  # passages to which a common name leads from one source
 BRIDGED_FROM = 12
 """Passages whose names are bridged; of their names at least the CONSIDERED most promising are looked up."""
 CONSIDERED = 40
@@ -83,12 +72,10 @@ class Source:
     """A passage whose names are followed. `row` is -1 for one of another part of the corpus, whose `promise` does not change."""
 
     row: int
-    names: Places
-    """Those that this part of the corpus has too."""
+    names: Places  # those that this part of the corpus has too
     title: int
     vector: FloatMatrix
-    cosine: float
-    """With the question."""
+    cosine: float  # with the question
     promise: float
 
 

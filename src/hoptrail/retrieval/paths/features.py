@@ -35,23 +35,18 @@ PAIR_FEATURES = (
     *(f"first {name}" for name in REPEATED), *(f"second {name}" for name in REPEATED),
 )  # fmt: skip
 
-COMMON = 60
-"""A name in more passages joins two candidates only if it is the title of one of them or bridges a step."""
+COMMON = 60  # a name in more passages joins two candidates only if it is the title of one of them or bridges a step
 
 Numbers = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of candidates (places in `Candidates.rows`) with the name that joins them and the first passage's sentence with it.
-
-    `values` has shape (pairs, len(PAIR_FEATURES)); `sentences` are numbers in the graph.
-    """
+    """Pairs of candidates (places in `Candidates.rows`) with the name that joins them; `values`: (pairs, len(PAIR_FEATURES))."""
 
     first: Numbers
     second: Numbers
     names: Numbers
-    sentences: Numbers
     values: FloatMatrix
 
 
@@ -71,8 +66,6 @@ class _Joins:
 
 
 class CandidateFeatures:
-    """The features of one question's candidates."""
-
     def __init__(self, scores: QuestionScores, candidates: Candidates) -> None:
         self.scores, self.candidates = scores, candidates
         graph, rows = scores.graph, candidates.rows
@@ -112,11 +105,10 @@ class CandidateFeatures:
         joins = self._joins(chosen)
         x, y = self._pair_up(joins)
         first, second, names = joins.candidates[x], joins.candidates[y], joins.names[x]
-        sentences = joins.sentences[x]
         sharing = np.bincount(joins.names, minlength=1)[names] if len(names) else names
         bridged, shared = self._bridged_columns(names, second), np.asarray(sharing, dtype=np.float32)[:, None]
         parts = self._pair_columns(joins, x, y), bridged, shared, self._repeated_columns(first, second, scored)
-        return Pairs(first, second, names, self.sentences[sentences].astype(np.intp), np.concatenate(parts, axis=1))
+        return Pairs(first, second, names, np.concatenate(parts, axis=1))
 
     def highest(self, values: FloatMatrix) -> FloatMatrix:
         """The highest value among each candidate's sentences, 0 without sentences."""

@@ -36,10 +36,8 @@ from hoptrail.text.mentions import find_names
 from hoptrail.text.title_scanning import can_be_found, name_key, names_in
 from hoptrail.types import Kind, Unit
 
-MOST_STEPS, MOST_STRETCHES = 6, 6
-"""Each costs an encoded text."""
-LEAST_WORDS = 3
-"""Content words that a stretch needs; a shorter one is joined to the next."""
+MOST_STEPS, MOST_STRETCHES = 6, 6  # each costs an encoded text
+LEAST_WORDS = 3  # content words that a stretch needs; a shorter one is joined to the next
 
 _REFERENCE = re.compile(r"#(\d{1,2})\b")
 _BORDER = re.compile(r"[,;:.?!]\s|\s(?:and|while|that|which|who|whose|where|when|as)\s")
@@ -58,8 +56,7 @@ class PathQueries:
     question: str
     steps: tuple[str, ...]
     stretches: tuple[str, ...]
-    words: tuple[str, ...]
-    """The content words of the question, without repeats."""
+    words: tuple[str, ...]  # the content words of the question, without repeats
 
     @classmethod
     def of(cls, question: str, steps: Sequence[str] | None = None) -> PathQueries:
@@ -171,15 +168,6 @@ class PassageGraph:
             return np.zeros(0, np.int32)
         return np.union1d(self.namers.at(name), self.owners.at(name))
 
-    def titles_in(self, question: str) -> tuple[str, ...]:
-        """The keys of the titles of passages that a question names."""
-
-        def is_title(key: str) -> bool:
-            number = self.number(key)
-            return can_be_found(key) and number >= 0 and bool(self.owners.counts(number))
-
-        return names_in(question, is_title)
-
     def passages(self, rows: Iterable[int]) -> dict[int, Unit]:
         """Several passages by row, each read once; reading them together costs less than one by one."""
         wanted = list(map(int, rows))
@@ -212,20 +200,14 @@ class QuestionScores:
 
     graph: PassageGraph
     queries: PathQueries
-    vectors: FloatMatrix
-    """k x dimension."""
-    keywords: FloatMatrix
-    """n x k, shares of the best."""
-    passages: FloatMatrix
-    """n x k, cosines."""
+    vectors: FloatMatrix  # k x dimension
+    keywords: FloatMatrix  # n x k, shares of the best
+    passages: FloatMatrix  # n x k, cosines
     sentences: FloatMatrix
     """n x k, the cosine of each passage's best sentence; -1 for passages whose sentences were not read."""
-    asked: frozenset[int]
-    """The names in the question."""
-    document_frequencies: NDArray[np.int64]
-    """For the question's words."""
-    corpus_size: int
-    """The passages that words are counted in: all shards of a corpus, of which this may be a part."""
+    asked: frozenset[int]  # the names in the question
+    document_frequencies: NDArray[np.int64]  # for the question's words
+    corpus_size: int  # the passages that words are counted in: all shards of a corpus, of which this may be a part
 
     @classmethod
     def of(
@@ -266,9 +248,14 @@ class QuestionScores:
 
 
 def names_asked(question: str, graph: PassageGraph) -> frozenset[int]:
-    """The numbers of the names in a question that some passage has."""
+    """The numbers of the names in a question, spelt as such or titles, that some passage has."""
+
+    def is_title(key: str) -> bool:
+        number = graph.number(key)
+        return can_be_found(key) and number >= 0 and bool(graph.owners.counts(number))
+
     spelt_as_names = {name_key(mention.text) for mention in find_names(question)}
-    numbers = map(graph.number, spelt_as_names.union(graph.titles_in(question)))
+    numbers = map(graph.number, spelt_as_names.union(names_in(question, is_title)))
     return frozenset(number for number in numbers if number >= 0)
 
 

@@ -27,8 +27,7 @@ from hoptrail.models.encoder import FloatMatrix
 from hoptrail.retrieval.paths.features import PAIR_FEATURES, PASSAGE_FEATURES, CandidateFeatures, Numbers, Pairs
 
 MOST_LEAVES = 8  # of a tree: those that remain are the bits of one byte
-_BLOCK = 128
-"""Rows evaluated at a time, so that their masks stay in the cache."""
+_BLOCK = 128  # rows evaluated at a time, so that their masks stay in the cache
 _LOWEST_BIT = np.array([next((bit for bit in range(8) if mask >> bit & 1), 0) for mask in range(256)], dtype=np.uint8)
 
 
@@ -61,7 +60,8 @@ class BoostedTrees:
         remaining = np.full((len(values), len(self.leaves)), 255, dtype=np.uint8)
         for feature, thresholds, left in self._left_by_feature:
             remaining &= np.take(left, np.searchsorted(thresholds, values[:, feature]), axis=0)
-        reached = np.take(self._values, remaining + self._first_values, mode="clip")
+        first_of_tree = np.arange(len(self.leaves), dtype=np.intp) * 256
+        reached = np.take(self._values, remaining + first_of_tree, mode="clip")
         total: FloatMatrix = reached.sum(axis=1, dtype=np.float64).astype(np.float32)
         return total
 
@@ -69,11 +69,6 @@ class BoostedTrees:
     def _values(self) -> FloatMatrix:
         """The leaf that each mask reaches, 256 values a tree."""
         return self.leaves[:, _LOWEST_BIT].ravel()
-
-    @cached_property
-    def _first_values(self) -> Numbers:
-        """The place in `_values` where each tree begins."""
-        return np.arange(len(self.leaves), dtype=np.intp) * 256
 
     @cached_property
     def _left_by_feature(self) -> list[tuple[int, FloatMatrix, NDArray[np.uint8]]]:
@@ -103,8 +98,7 @@ class BoostedTrees:
         return cls(trained, **parts)  # type: ignore[arg-type]
 
 
-PAIRED = 40
-"""Candidates among which pairs are made."""
+PAIRED = 40  # candidates among which pairs are made
 DIRECT = 1.0
 """Weight in the log-odds of the direct score as a share of the best: without pages (news sentences) names link less."""
 
@@ -126,8 +120,6 @@ class Judged:
 
 @dataclass(frozen=True)
 class PathScorer:
-    """The trees of the three stages."""
-
     passage: BoostedTrees
     pair: BoostedTrees
     linked: BoostedTrees

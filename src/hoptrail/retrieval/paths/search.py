@@ -30,15 +30,13 @@ from hoptrail.retrieval.paths.queries import PassageGraph, PathQueries, Question
 from hoptrail.retrieval.paths.scoring import Judged, PathScorer, in_order, stored_scorer
 from hoptrail.types import Hit, Kind, Ranking
 
-STRUCTURES = (PASSAGES, SENTENCES, EXTRACTIONS, MENTIONS)
-"""The structures that must have been built."""
+STRUCTURES = (PASSAGES, SENTENCES, EXTRACTIONS, MENTIONS)  # the structures that must have been built
 DIRECT = "direct"
 BRIDGE = "bridge"
 """Channels of hits: found by the question itself, or reached by a name."""
 PLANNED = 1.5
 """Weight in the log-odds of the share of planned paths: between 1 and 2 the development questions hardly change."""
-_NEARER = 0.06
-"""The cosine that makes a path e times as likely; a name that its passage lacks costs as much."""
+_NEARER = 0.06  # the cosine that makes a path e times as likely; a name that its passage lacks costs as much
 _WIDTH = 6
 """Texts that a step is asked as, passages for each of them, and names of each passage. Twice as many gain nothing."""
 

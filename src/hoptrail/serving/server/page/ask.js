@@ -135,7 +135,7 @@ function turnView(question, views) {
 
 /** What an answer leaves for the question that follows on from it; each of several. */
 const previous = (answer) => (answer.parts?.length ? answer.parts : [answer]).filter(({ kind }) => kind !== "reply").map((one) => (
-  { question: one.asked ?? one.question, answer: one.answer, trail: one.trail.map(({ asked, answer: found }) => ({ asked, answer: found })) }));
+  { question: one.asked ?? one.question, answer: one.answer ?? one.guess?.text ?? null, trail: one.trail.map(({ asked, answer: found }) => ({ asked, answer: found })) }));
 
 async function follow(view, turn, asked, signal) {
   try {
