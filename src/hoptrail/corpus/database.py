@@ -30,10 +30,10 @@ from hoptrail.corpus.connecting import (
     translating_errors,
 )
 from hoptrail.corpus.durable import make_folder, sync_file
-from hoptrail.corpus.locations import DATABASE, check_file_system, of_older_format, refuse_old_index
-from hoptrail.corpus.schema import APPLICATION, FORMAT, OLD_FORMAT, TABLES
+from hoptrail.corpus.locations import DATABASE, check_file_system
+from hoptrail.corpus.schema import APPLICATION, FORMAT, OLD_FORMAT, TABLES, refuse_other_format
 from hoptrail.corpus.sums import ROWS, altered, insert, is_sealed, keep_sums, row_checksum, seal
-from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
+from hoptrail.errors import IndexBusy, IndexDamaged, StorageError
 
 Row = tuple[Any, ...]
 
@@ -129,14 +129,8 @@ class CheckedConnection(Connection):
             raise absent(self.folder)  # its first writer was killed before it made the tables
         if application != APPLICATION:
             raise IndexDamaged(f"{self.folder / DATABASE} is not an index of hoptrail.")
+        refuse_other_format(self.folder, version)
         self.has_checksums = version != OLD_FORMAT
-        if version < OLD_FORMAT:
-            raise of_older_format(self.folder)
-        if version > FORMAT:
-            raise IndexMismatch(
-                f"{self.folder} has index format {version}; this hoptrail reads format {FORMAT}. Update hoptrail, "
-                f"or index the documents into a new folder."
-            )
 
     def check_whole(self) -> None:
         """Check the format, the description of the tables, and that the file has all of its pages. Raises: as `check_format`."""
@@ -199,8 +193,8 @@ class Database(CheckedConnection):
     def to_read(cls, folder: Path) -> Self:
         """Open the last commit; what this connection reads does not change until it is closed. Raises: as `Snapshot.open`."""
         path = folder / DATABASE
-        refuse_old_index(folder)
         if not path.is_file():
+            refuse_other_format(folder, None)
             raise absent(folder)
         with translating_errors(folder, apsw.SQLError):  # tables are not as they were made
             identity = _identity(path)  # before opening: a file that takes its place meanwhile is not mistaken for it
@@ -228,7 +222,6 @@ class Database(CheckedConnection):
     @classmethod
     def to_write(cls, folder: Path) -> Self:
         """Open the only writing connection, of a new index if need be, and begin a transaction. Raises: as `writing_to`."""
-        refuse_old_index(folder)
         with translating_errors(folder, apsw.SQLError):
             make_folder(folder)
             check_file_system(folder)
