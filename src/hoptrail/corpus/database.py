@@ -129,7 +129,8 @@ class CheckedConnection(Connection):
             raise absent(self.folder)  # its first writer was killed before it made the tables
         if application != APPLICATION:
             raise IndexDamaged(f"{self.folder / DATABASE} is not an index of hoptrail.")
-        refuse_other_format(self.folder, version)
+        if version != FORMAT:
+            refuse_other_format(self.folder, version)
         self.has_checksums = version != OLD_FORMAT
 
     def check_whole(self) -> None:
