@@ -54,7 +54,7 @@ _CACHE = "PRAGMA cache_size = -65536"
 
 
 class Connection:
-    """Runs queries and commands, one thread at a time."""
+    """Runs queries and commands, one thread at a time. Raises: IndexBusy, IndexDamaged, StorageError: what SQLite reports."""
 
     def __init__(self, folder: Path, connection: apsw.Connection) -> None:
         self.folder = folder

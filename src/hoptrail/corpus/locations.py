@@ -169,14 +169,17 @@ def find_index(start: Path | None = None) -> Path | None:
     for folder in (start, *start.parents):
         for place in (folder / NAME, _elsewhere(folder)):
             if place.is_dir():
-                _refuse_others(place)
+                if hasattr(os, "getuid") and place.stat().st_uid != os.getuid():
+                    raise UsageError(
+                        f"the nearest index, {place}, belongs to another user. If you trust it, name it: --index {place}"
+                    )
                 return place
     return None
 
 
 def index_here() -> Path:
-    index = find_index()
-    if index is None:
+    """The nearest index. Raises: UsageError: there is none, or it is another user's; IndexMismatch: as `index_folder`."""
+    if (index := find_index()) is None:
         raise UsageError(
             "there is no index in this folder or in one above it. `hoptrail index FOLDER` makes one here; `--index DIR` names "
             "one elsewhere."
@@ -228,10 +231,3 @@ def _shared_by(folder: Path) -> str:
                 return f"the folder is synchronised ({service})"
     on_network = network_file_system(folder) or str(folder).startswith("\\\\")
     return "the folder is on a network file system" if on_network else ""
-
-
-def _refuse_others(place: Path) -> None:
-    if hasattr(os, "getuid") and place.stat().st_uid != os.getuid():
-        raise UsageError(
-            f"the nearest index, {place}, belongs to another user. If you trust it, name it: --index {place}"
-        )
