@@ -291,6 +291,17 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert "://" in target or (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_files_that_contributing_names_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.partition("| behaviour | file |\n|---|---|\n")[2].partition("\n\n")[0]
+    first = [row.split("|")[2].strip(" `") for row in table.splitlines()]
+    assert len(first) >= 12
+    named = [*first, *re.findall(r"`([\w.-]+/[\w./-]+\.py)`", text)]
+    folders = (ROOT, ROOT / "src", ROOT / "src" / "hoptrail")
+    missing = [name for name in named if not any((folder / name).is_file() for folder in folders)]
+    assert not missing, f"CONTRIBUTING.md names files that are not there: {', '.join(missing)}"
+
+
 def test_tables_of_figures_are_those_of_the_results() -> None:
     checked = subprocess.run(
         [sys.executable, "-m", "benchmarks.matrix", "--check"], cwd=ROOT, capture_output=True, text=True, check=False

@@ -4,7 +4,7 @@
                      segments of arrays
     arrays/          immutable segments that are too large for a row: vectors, links, names (plain .npy files)
 
-`Snapshot.open` reads, `writing_to` writes; no other code opens tables or files. Inside the package units go by numbers (`texts`,
-`names`, `keywords`), outside by ids (`documents`, `links`, `searching`, `writer`). `durable.py` says in what
-order files are written.
+`Snapshot.open` reads, `writing_to` writes; no other code opens tables or files. Inside the package units go by numbers (`rows`,
+`names`, `keywords`), outside by ids (`documents`, `units`, `links`, `searching`, `writer`). `durable.py` says in what order files
+are written.
 """

@@ -41,6 +41,7 @@ def paired(high: NDArray[np.integer[Any]], low: NDArray[np.integer[Any]]) -> NDA
 
 
 def unpaired(pairs: NDArray[np.int64]) -> tuple[Rows, Rows]:
+    """The first and the second numbers of what `paired` returned."""
     return (pairs >> _HALF).astype(np.int32), (pairs & ((1 << _HALF) - 1)).astype(np.int32)
 
 

@@ -30,10 +30,10 @@ from hoptrail.corpus.connecting import (
     translating_errors,
 )
 from hoptrail.corpus.durable import make_folder, sync_file
-from hoptrail.corpus.locations import DATABASE, check_file_system, of_older_format, refuse_old_index
-from hoptrail.corpus.schema import APPLICATION, FORMAT, OLD_FORMAT, TABLES
+from hoptrail.corpus.locations import DATABASE, check_file_system
+from hoptrail.corpus.schema import APPLICATION, FORMAT, OLD_FORMAT, TABLES, refuse_other_format
 from hoptrail.corpus.sums import ROWS, altered, insert, is_sealed, keep_sums, row_checksum, seal
-from hoptrail.errors import IndexBusy, IndexDamaged, IndexMismatch, StorageError
+from hoptrail.errors import IndexBusy, IndexDamaged, StorageError
 
 Row = tuple[Any, ...]
 
@@ -54,7 +54,7 @@ _CACHE = "PRAGMA cache_size = -65536"
 
 
 class Connection:
-    """Runs queries and commands, one thread at a time."""
+    """Runs queries and commands, one thread at a time. Raises: IndexBusy, IndexDamaged, StorageError: what SQLite reports."""
 
     def __init__(self, folder: Path, connection: apsw.Connection) -> None:
         self.folder = folder
@@ -129,14 +129,9 @@ class CheckedConnection(Connection):
             raise absent(self.folder)  # its first writer was killed before it made the tables
         if application != APPLICATION:
             raise IndexDamaged(f"{self.folder / DATABASE} is not an index of hoptrail.")
+        if version != FORMAT:
+            refuse_other_format(self.folder, version)
         self.has_checksums = version != OLD_FORMAT
-        if version < OLD_FORMAT:
-            raise of_older_format(self.folder)
-        if version > FORMAT:
-            raise IndexMismatch(
-                f"{self.folder} has index format {version}; this hoptrail reads format {FORMAT}. Update hoptrail, "
-                f"or index the documents into a new folder."
-            )
 
     def check_whole(self) -> None:
         """Check the format, the description of the tables, and that the file has all of its pages. Raises: as `check_format`."""
@@ -202,8 +197,8 @@ class Database(CheckedConnection):
     def to_read(cls, folder: Path) -> Self:
         """Open the last commit; what this connection reads does not change until it is closed. Raises: as `Snapshot.open`."""
         path = folder / DATABASE
-        refuse_old_index(folder)
         if not path.is_file():
+            refuse_other_format(folder, None)
             raise absent(folder)
         with translating_errors(folder, apsw.SQLError):  # tables are not as they were made
             file = _file_at(path)  # before opening: one that takes its place meanwhile is not mistaken for it
@@ -231,7 +226,6 @@ class Database(CheckedConnection):
     @classmethod
     def to_write(cls, folder: Path) -> Self:
         """Open the only writing connection, of a new index if need be, and begin a transaction. Raises: as `writing_to`."""
-        refuse_old_index(folder)
         with translating_errors(folder, apsw.SQLError):
             make_folder(folder)
             check_file_system(folder)

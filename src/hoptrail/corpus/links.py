@@ -22,7 +22,7 @@ from hoptrail.types import Link
 
 
 class Links:
-    """The links of a snapshot: `edges` by the numbers of the units that they join, the other methods by their ids."""
+    """The links of a snapshot: `edges` by the numbers of the units that they join, by source, then target; the others by ids."""
 
     def __init__(self, segments: Segments, numbered: NumberedUnits) -> None:
         self._segments = segments
@@ -66,6 +66,7 @@ class Links:
 
 
 def link_arrays(edges: Directed) -> Mapping[str, Array]:
+    """The arrays of a segment: links from `nodes[i]` are rows `starts[i]` to `starts[i + 1]` of `targets` and `weights`."""
     edges = edges.in_order()
     nodes, starts = np.unique(edges.sources, return_index=True)
     return {

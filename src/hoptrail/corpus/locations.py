@@ -16,13 +16,13 @@ from pathlib import Path
 from platformdirs import user_data_path
 
 from hoptrail.corpus.durable import make_folder
+from hoptrail.corpus.schema import refuse_other_format
 from hoptrail.documents.walking import OF_AN_INDEX as NAME
-from hoptrail.errors import IndexMismatch, StorageError, UsageError
+from hoptrail.errors import StorageError, UsageError
 
 DATABASE = "index.sqlite"
 JOBS = "jobs.sqlite"  # the journal of a server's jobs
 HISTORY = "history.sqlite"  # the answers that a server keeps
-OLD_INDEX = "head.lance"  # a file of indexes of version 0.1, which were no SQLite databases
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 """The start of a URL, which loses a slash when it is made a path. A single letter is a Windows drive."""
@@ -55,23 +55,9 @@ def index_folder(where: str | Path) -> Path:
             f"with `hoptrail restore ADDRESS --index DIR`."
         )
     folder = Path(where).expanduser()
-    refuse_old_index(folder)
+    if not (folder / DATABASE).exists():
+        refuse_other_format(folder, None)
     return folder
-
-
-def refuse_old_index(folder: Path) -> None:
-    """Raises: IndexMismatch: the folder holds an index of version 0.1, which this version cannot read."""
-    if (folder / OLD_INDEX).exists() and not (folder / DATABASE).exists():
-        raise of_older_format(folder)
-
-
-def of_older_format(folder: Path) -> IndexMismatch:
-    """The error for an index that an earlier version made, in a format that is no longer read."""
-    return IndexMismatch(
-        f"{folder} holds an index of an older format, which this version of hoptrail cannot read. Index the documents into a new "
-        f"folder: `hoptrail index SOURCE... --index NEW`. To keep the ledger of chat replies, copy {folder / 'replies.sqlite'} "
-        f"into that folder first."
-    )
 
 
 def check_file_system(folder: Path, mounts: Path = _MOUNTS) -> None:
@@ -183,14 +169,17 @@ def find_index(start: Path | None = None) -> Path | None:
     for folder in (start, *start.parents):
         for place in (folder / NAME, _elsewhere(folder)):
             if place.is_dir():
-                _refuse_others(place)
+                if hasattr(os, "getuid") and place.stat().st_uid != os.getuid():
+                    raise UsageError(
+                        f"the nearest index, {place}, belongs to another user. If you trust it, name it: --index {place}"
+                    )
                 return place
     return None
 
 
 def index_here() -> Path:
-    index = find_index()
-    if index is None:
+    """The nearest index. Raises: UsageError: there is none, or it is another user's; IndexMismatch: as `index_folder`."""
+    if (index := find_index()) is None:
         raise UsageError(
             "there is no index in this folder or in one above it. `hoptrail index FOLDER` makes one here; `--index DIR` names "
             "one elsewhere."
@@ -242,10 +231,3 @@ def _shared_by(folder: Path) -> str:
                 return f"the folder is synchronised ({service})"
     on_network = network_file_system(folder) or str(folder).startswith("\\\\")
     return "the folder is on a network file system" if on_network else ""
-
-
-def _refuse_others(place: Path) -> None:
-    if hasattr(os, "getuid") and place.stat().st_uid != os.getuid():
-        raise UsageError(
-            f"the nearest index, {place}, belongs to another user. If you trust it, name it: --index {place}"
-        )

@@ -26,7 +26,7 @@ MADE_BY = "2"  # changed by hand when the structure `mentions` makes other names
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """A list of numbers for each row: `values[starts[row]:starts[row + 1]]`, rising."""
+    """A list of numbers for each row: `values[starts[row]:starts[row + 1]]`, rising. `at` returns one, `counts` their lengths."""
 
     starts: Rows
     values: Rows

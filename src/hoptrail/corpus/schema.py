@@ -1,8 +1,14 @@
-"""The tables of `index.sqlite`.
+"""The tables of `index.sqlite`, and their formats: an index of another format is refused here.
 
 Units and documents have numbers, assigned in the order of adding and never reused. Arrays and postings refer to them by number,
 all other code by id.
 """
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hoptrail.errors import IndexMismatch
 
 APPLICATION = 0x686F7074  # SQLite's application id of an index of hoptrail
 
@@ -12,7 +18,25 @@ FORMAT = 4
 """
 
 OLD_FORMAT = 3
-"""Of version 0.2: checksums of pages and none of rows. It is read as it is; the first writer carries it over."""
+"""Of version 0.2: checksums of pages and none of rows. Read as it is; the first writer carries it over (`carrying_over.py`)."""
+
+
+def refuse_other_format(folder: Path, version: int | None) -> None:
+    """`version`: the format of the database; None where there is none. Raises: IndexMismatch: a format that is not read."""
+    if version is None:
+        version = 1 if (folder / "head.lance").exists() else FORMAT
+    if version < OLD_FORMAT:
+        raise IndexMismatch(
+            f"{folder} holds an index of an older format, which this version of hoptrail cannot read. Index the documents into a "
+            f"new folder: `hoptrail index SOURCE... --index NEW`. To keep the ledger of chat replies, copy "
+            f"{folder / 'replies.sqlite'} into that folder first."
+        )
+    if version > FORMAT:
+        raise IndexMismatch(
+            f"{folder} has index format {version}; this hoptrail reads format {FORMAT}. Update hoptrail, or index the documents "
+            f"into a new folder."
+        )
+
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -139,6 +139,7 @@ class Matrix:
         return products if self._in_order else np.asfortranarray(products[self._places])
 
     def products(self, rows: NDArray[np.integer], other: FloatMatrix) -> FloatMatrix:
+        """The products of some rows with the columns of another matrix: shape (len(rows), columns)."""
         products = _columns(len(rows), other.shape[1])
         _blockwise(lambda block: self[rows[block]], other, products)
         return products

@@ -71,6 +71,7 @@ class Snapshot:
 
     @staticmethod
     def exists(where: Path) -> bool:
+        """Whether something was committed here. Raises: UsageError, IndexMismatch: as `index_folder`."""
         return _newest_commit(index_folder(where)) > 0
 
     @classmethod

@@ -1,8 +1,8 @@
-"""Views: restricting an index to documents by their sources, and to statements by their dates. Enforced below every query.
+"""Views: restricting an index to documents by labels or sources, and to statements by their dates. Enforced below every query.
 
-In a snapshot with a view the tables are SQL views without the hidden rows, and hidden units, their links and their postings
-are masked in the segments. So no query can return, count or score by them. A unit that was made from several documents (such as
-a summary) is hidden with any of them.
+A label is a name for patterns of sources. In a snapshot with a view the tables are SQL views without the hidden rows, and hidden
+units, their links and their postings are masked in the segments. So no query can return, count or score by them. A unit that was
+made from several documents (such as a summary) is hidden with any of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime as dt
 import fnmatch
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -29,6 +29,7 @@ from hoptrail.types import Block, BlockKind, Kind, Unit
 from hoptrail.types.sources import UPLOADED
 
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?")
+_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _VERBATIM = frozenset({Kind.PASSAGE, Kind.SENTENCE})
 """Kinds of units whose text is exactly their source, so that a part of it can be cut out."""
 
@@ -52,6 +53,24 @@ class View:
 
 
 EVERYTHING = View()
+
+
+def check_label(rule: str) -> tuple[str, str]:
+    """Split a rule `NAME=PATTERN` into name and pattern. Raises: UsageError: the rule is malformed."""
+    name, _, pattern = rule.partition("=")
+    if not _LABEL.fullmatch(name) or not pattern:
+        raise UsageError(
+            f"{rule!r} is not NAME=PATTERN, as in `public=*/handbook/*`: a name has letters, digits, - and _."
+        )
+    return name, pattern
+
+
+def patterns_of(labels: Collection[str], rules: Iterable[str]) -> tuple[str, ...]:
+    """The patterns of some labels, for `View.sources`. Raises: UsageError: no rule defines one of them."""
+    named = [check_label(rule) for rule in rules]
+    if unknown := sorted(set(labels) - {name for name, _ in named}):
+        raise UsageError(f"there is no label {', '.join(unknown)}: the setting `labels` defines them.")
+    return tuple(sorted({pattern for name, pattern in named if name in labels}))
 
 
 def checked_date(text: str) -> str:

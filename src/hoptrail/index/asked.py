@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from hoptrail.corpus.locations import index_folder
 from hoptrail.corpus.snapshot import SharedSnapshot, Snapshot
-from hoptrail.corpus.view import EVERYTHING, View
+from hoptrail.corpus.view import EVERYTHING, View, patterns_of
 from hoptrail.errors import UsageError
 from hoptrail.language.listener import LazyLanguage
 from hoptrail.models.encoder import Encoder
@@ -175,11 +175,7 @@ class AskedIndex:
         """The view up to a date, of documents that have one of `labels` (None: of all documents).
         Raises: UsageError: `as_of` is not a date, or there is no such label.
         """
-        if labels is None:
-            return View(as_of)
-        from hoptrail.index.settings import patterns_of
-
-        return View(as_of, patterns_of(self.settings.labels, labels))
+        return View(as_of, None if labels is None else patterns_of(labels, self.settings.labels))
 
     @cached_property
     def language_context(self) -> LanguageContext:

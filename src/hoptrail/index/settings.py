@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -17,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from hoptrail.corpus.view import check_label
 from hoptrail.documents.limits import MIB
 from hoptrail.documents.read_sources import ReadingLimits
 from hoptrail.documents.splitting import PassageLimits
@@ -36,26 +36,6 @@ from hoptrail.types.json_object import JsonObject
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from pydantic import TypeAdapter
-
-_LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-
-
-def check_label(rule: str) -> tuple[str, str]:
-    """Split a rule `NAME=PATTERN` into name and pattern. Raises: UsageError: the rule is malformed."""
-    name, _, pattern = rule.partition("=")
-    if not _LABEL.fullmatch(name) or not pattern:
-        raise UsageError(
-            f"{rule!r} is not NAME=PATTERN, as in `public=*/handbook/*`: a name has letters, digits, - and _."
-        )
-    return name, pattern
-
-
-def patterns_of(rules: Sequence[str], labels: Collection[str]) -> tuple[str, ...]:
-    """The patterns of some labels. Raises: UsageError: there is no such label."""
-    named = [check_label(rule) for rule in rules]
-    if unknown := sorted(set(labels) - {name for name, _ in named}):
-        raise UsageError(f"there is no label {', '.join(unknown)}: the setting `labels` defines them.")
-    return tuple(sorted({pattern for name, pattern in named if name in labels}))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hoptrail.corpus.locations import find_index, index_folder, other_file, refuse_old_index
+from hoptrail.corpus.locations import find_index, index_folder, other_file
 from hoptrail.errors import UsageError
 from hoptrail.index.index import Index
 from hoptrail.plugins import found, loaded
@@ -121,8 +121,8 @@ def _indexes(unnamed: list[str], entries: list[str], opened: Callable[[str], Ind
 def _open(where: str, *, keyed: Callable[[Path], Settings], exclude: Sequence[str], gitignore: bool) -> Index:
     scheme, mark, _ = where.partition("://")
     if not mark:
-        refuse_old_index(Path(where).expanduser())
-        place = options.found_or_new(Path(where)) if _is_documents(where) else index_folder(where)
+        folder = index_folder(where)
+        place = options.found_or_new(folder) if _is_documents(where) else folder
         return Index(place, keyed(place).excluding(exclude, gitignore=gitignore))
     if scheme not in found("indexes"):
         known = ", ".join(f"{name}://" for name in found("indexes")) or "none"

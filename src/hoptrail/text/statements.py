@@ -1,8 +1,9 @@
 """The statements of a unit: its sentences, list items and table rows, each with the headings above it.
 
-The wording of a statement (`said`) can be read alone: a row reads `header: value`, an item follows the sentence that introduces
-its list, a sentence that begins with a pronoun follows the sentence before it, and a box reads as ticked or not. Headings, header
-rows and questions are no statements; what follows a question follows it in its wording, without the name of who asked.
+The wording of a statement (`said`) can be read alone: a row reads `header: value` (`Unit.readable_part` joins its cells), an item
+follows the sentence that introduces its list, a sentence that begins with a pronoun follows the sentence before it, and a box
+reads as ticked or not. Headings, header rows and questions are no statements; what follows a question follows it in its wording,
+without the name of who asked. How the reader is given a statement: `language/offline/statement_text.py`.
 """
 
 from __future__ import annotations
@@ -85,8 +86,7 @@ class UnitStatement:
 
     def part(self, part: Block | Cell) -> str:
         """The text of its block, or of one of the cells."""
-        first = self.unit.sources[0].start
-        return self.unit.text[max(0, part.start - first) : max(0, part.end - first)]
+        return self.unit.part(part)
 
 
 @lru_cache(_KEPT)

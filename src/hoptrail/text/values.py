@@ -29,6 +29,7 @@ _COUNTRY = re.compile(rf"\b({'|'.join(_COUNTRY_NAMES)})s?\b")
 
 
 def read_date(text: str) -> Date | None:
+    """The first ISO date in `text`, else its first year (of a century, the first one) with its first month and day."""
     lowered = text.lower()
     if iso := _ISO.search(lowered):
         return int(iso[1]), int(iso[2]), int(iso[3] or 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from hoptrail.types.document import Block, Span
+from hoptrail.types.document import Block, Cell, Span
 
 _EXCERPT = 80  # characters of its text that the line of a hit shows
 
@@ -70,15 +70,17 @@ class Unit:
 
     def readable_part(self, block: Block) -> str:
         """The part of a block that this unit contains, a table row as `header: value` for each cell; empty for a header row."""
-        first = self.sources[0].start
         if block.is_header:
             return ""
         if not block.cells:
-            return self.text[max(0, block.start - first) : block.end - first].strip()
-        values = (
-            (cell.header, self.text[max(0, cell.start - first) : max(0, cell.end - first)]) for cell in block.cells
-        )
+            return self.part(block).strip()
+        values = ((cell.header, self.part(cell)) for cell in block.cells)
         return "; ".join(f"{header}: {value}" if header else value for header, value in values if value)
+
+    def part(self, part: Block | Cell) -> str:
+        """The text of a block or cell, as far as this unit contains it."""
+        first = self.sources[0].start
+        return self.text[max(0, part.start - first) : max(0, part.end - first)]
 
     @property
     def document(self) -> str:

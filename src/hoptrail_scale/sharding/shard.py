@@ -139,6 +139,7 @@ class Shard:
         return promising_bridges(walk) if walk else ()
 
     def passages_with(self, names: Sequence[str]) -> NDArray[np.int64]:
+        """How many passages of the shard mention each name or have it as title: shape (len(names),)."""
         if not self._snapshot.count(Kind.PASSAGE):
             return np.zeros(len(names), dtype=np.int64)
         graph = PassageGraph.of(self._snapshot)

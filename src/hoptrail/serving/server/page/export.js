@@ -8,7 +8,7 @@ import { wording } from "./words.js";
 export function asMarkdown(answer) {
   const line = (text) => text.replace(/\s+/g, " ").trim().replace(/([\\`*_[\]<>])/g, "\\$1");
   const settled = answer.abstained ? `Not settled. ${answer.guess ? `Perhaps: ${line(answer.guess.text)}. ` : ""}Closest:` : answer.items.length > 1
-    ? answer.items.map((item, place) => `${answer.kind === "steps" ? `${place + 1}.` : "-"} ${line(item)}`).join("\n") : `**${line(answer.answer)}**`;
+    ? answer.items.map((item, index) => `${answer.kind === "steps" ? `${index + 1}.` : "-"} ${line(item)}`).join("\n") : `**${line(answer.answer)}**`;
   const from = (item) => [item.title || "Untitled", item.file, item.place, item.date, `characters ${item.start}–${item.end}`].filter(Boolean).map(line).join(", ");
   const seen = new Set();
   const shown = (answer.abstained ? answer.closest : answer.evidence).filter((item) => !seen.has(wording(item)) && seen.add(wording(item)));
