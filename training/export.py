@@ -20,6 +20,7 @@ import torch
 
 from hoptrail.models.local import WEIGHTS_SHA256
 from hoptrail.models.networks import TRAINED
+from training.contrast import blocks
 from training.contrast.worlds import FOLDER, learned_names
 from training.head import texts_of
 from training.manifest import (
@@ -61,6 +62,7 @@ def sources_of(data: Path) -> Iterator[Source]:
     own = [
         *WRITTEN.glob("*/questions.jsonl"),
         *(FOLDER / f"{name}.jsonl" for name in learned_names()),
+        *blocks.FOLDER.glob("*.txt"),
         *ASKED.glob("*.jsonl"),
         *HEADS.glob("*.jsonl"),
     ]
@@ -74,6 +76,8 @@ def learned_texts(data: Path, seed: int) -> Iterator[str]:
     for examples in material.pools.training.values():
         for example in examples:
             yield from (example.question, example.text)
+    for one in material.pools.blocks:
+        yield from (one.question, *one.texts)
     for choice in (*material.written, *material.paragraphs):
         yield from filter(None, (choice.question, choice.settling, *choice.others))
     for message in examples_of_tagger(data):

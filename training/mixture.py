@@ -13,7 +13,7 @@ from pathlib import Path
 
 from hoptrail.models.networks import fingerprint
 from training import made, sources
-from training.contrast import worlds
+from training.contrast import blocks, worlds
 from training.contrast.changed import alone
 from training.contrast.made import pair
 from training.contrast.paths import path
@@ -26,12 +26,12 @@ from training.written import written
 
 ROUND = 1000  # examples
 SHARES: Mapping[str, float] = {
-    "alone": 0.246, "pairs": 0.2, "paths": 0.13,
-    "worlds": 0.06, "written": 0.1, "reading": 0.05, "sentences": 0.012, "steps": 0.018, "whole": 0.009, "after": 0.05,
+    "alone": 0.246, "pairs": 0.1, "paths": 0.13, "blocks": 0.13,
+    "worlds": 0.03, "written": 0.1, "reading": 0.05, "sentences": 0.012, "steps": 0.018, "whole": 0.009, "after": 0.05,
     "yes_no": 0.021, "helps": 0.006,
     "rows": 0.006, "linked": 0.06, "manuals": 0.003, "stated": 0.006, "unanswerable": 0.015, "without_answer": 0.008,
 }  # fmt: skip
-"""Proportions of a round, by pool. The first three are made group by group, the pools after `helps` derived from the others."""
+"""Proportions of a round, by pool. The first four are made group by group, the pools after `helps` derived from the others."""
 GROUP = 4  # examples of a pair, or of a question with its statements, that a round takes
 
 EVALUATED = ("2wiki", "2wiki_context", "hotpotqa", "musique", "multihoprag", "strategyqa")
@@ -52,6 +52,7 @@ class Pools:
     facts: Sequence[Fact]
     links: Links
     choices: Sequence[Choice]
+    blocks: Sequence[blocks.Asked]
     seed: int
 
     def round(self, number: int) -> list[Example]:
@@ -65,7 +66,7 @@ class Pools:
         return [as_typed(example, draw) for example in drawn]
 
     def _make(self, pool: str, place: int, draw: random.Random) -> Example:
-        if pool in {"alone", "pairs", "paths"}:
+        if pool in {"alone", "pairs", "paths", "blocks"}:
             group = random.Random(f"{self.seed}:{pool}:{place // GROUP}")
             examples = self._group(pool, place // GROUP, group)
             group.shuffle(examples)
@@ -89,6 +90,8 @@ class Pools:
     def _group(self, pool: str, number: int, draw: random.Random) -> list[Example]:
         if pool == "alone":
             return alone(self.choices[number % len(self.choices)], draw)
+        if pool == "blocks":
+            return self.blocks[number % len(self.blocks)].examples(draw)
         return pair(draw) if pool == "pairs" else path(draw).examples
 
 
@@ -125,4 +128,6 @@ def read_pools(data: Path, seed: int, choices: Sequence[Choice]) -> Pools:
     texts = [example.text for pool in ("reading", "sentences", "yes_no", "helps") for example in training[pool]]
     links = links_of(chain(training["reading"], training["sentences"]))
     chosen = random.Random(f"{seed}:choices").sample(choices, len(choices))
-    return Pools(training, validation, kinds, Distractors.of(texts), known, links, chosen, seed)
+    near = blocks.learned()
+    random.Random(f"{seed}:blocks").shuffle(near)
+    return Pools(training, validation, kinds, Distractors.of(texts), known, links, chosen, near, seed)

@@ -22,7 +22,10 @@ from training.statements import HELD_OUT, Choice, choices_in_paragraphs, choices
 from training.written import worlds
 
 _WRITTEN = 0.68  # share of the questions about `training/written` among those whose statements are ranked
-_PATHS = 0.3  # share of questions about made pairs of statements among those
+_PATHS, _BLOCKS = (
+    0.3,
+    0.2,
+)  # shares of questions about made pairs of statements, and of near misses by hand, among those
 _UNSETTLED = 0.25  # share of these without the pair that answers
 _PIECES_A_QUESTION = 600  # word pieces of examples for which a step has one question with statements
 _LONGEST_STATEMENT = 72  # word pieces
@@ -83,6 +86,11 @@ class Steps(IterableDataset[Step]):
         for _ in range(self._budget // _PIECES_A_QUESTION):
             if draw.random() < _PATHS:
                 made.append(self._path(draw))
+                continue
+            if draw.random() < _BLOCKS:
+                near = draw.choice(material.pools.blocks)
+                texts = [("", statement) for statement in near.ranked(draw)]
+                made.append(ranked(typed(near.question, draw), texts, self._pieces, is_settled=bool(near.answers)))
                 continue
             one = draw.choice(material.written if draw.random() < _WRITTEN else material.paragraphs)
             texts = [("", statement) for statement in drawn(one, draw)]

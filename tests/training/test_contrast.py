@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from training.contrast import worlds
+from training.contrast import blocks, worlds
 from training.contrast.changed import alone
 from training.contrast.made import KINDS, acts, cells, headed, pair
 from training.examples import Verdict
@@ -79,3 +79,29 @@ def test_written_worlds_have_their_answers(tmp_path: Path, monkeypatch: pytest.M
 
 def test_pairs_of_all_kinds_are_drawn() -> None:
     assert {len(pair(random.Random(seed))) for seed in range(100)} >= {2, 3, 4, 5, 6}
+
+
+def test_near_misses_have_their_answers_and_open_questions() -> None:
+    known = blocks.learned()
+    assert sum(not one.answers for one in known) > 0.25 * len(known)
+    draw = random.Random(1)
+    for one in known:
+        examples = one.examples(draw)
+        assert sum(
+            example.answered is True or example.verdict in {Verdict.YES, Verdict.NO} for example in examples
+        ) == len(one.answers)
+        assert all(
+            example.answer == answer
+            for example, answer in zip(examples, one.answers.values(), strict=False)
+            if example.answered
+        )
+        assert (one.ranked(draw)[0] in {one.texts[place] for place in one.answers}) == bool(one.answers)
+
+
+def test_an_answer_that_stands_in_no_statement_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "leases.txt").write_text(
+        "T Lease > Term\nS It ends in May.\nQ When does it end?\n= 1 June\n", encoding="utf-8"
+    )
+    monkeypatch.setattr(blocks, "FOLDER", tmp_path)
+    with pytest.raises(ValueError, match="'June' does not stand in"):
+        blocks.learned()

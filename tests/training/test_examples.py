@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer
 from training.batches import UNTAUGHT, Pieces, Ranked, cut, encode, step_of
+from training.contrast import blocks
 from training.examples import Example, Verdict, answered_at
 from training.linked import linked, links_of
 from training.made import Distractors, Fact, facts, stated
@@ -215,8 +216,9 @@ def test_a_round_is_a_function_of_the_seed_and_its_number() -> None:
     distractors = Distractors.of([example().text, "Another text."])
     links = links_of([example("Who keeps the harbour of Oslo?"), example("What did Ida Berg keep?", "the harbour")])
     choices = [Choice("Who keeps it?", "Ida keeps it.", (), "Ida")]
-    found = Pools(pools, {}, kinds, distractors, FACTS, links, choices, seed=1)
-    assert found.round(3) == Pools(pools, {}, kinds, distractors, FACTS, links, choices, seed=1).round(3)
+    near = list(blocks.asked("offices-and-law"))[:8]
+    found = Pools(pools, {}, kinds, distractors, FACTS, links, choices, near, seed=1)
+    assert found.round(3) == Pools(pools, {}, kinds, distractors, FACTS, links, choices, near, seed=1).round(3)
     assert found.round(3) != found.round(4)
     assert len(found.round(3)) == pytest.approx(ROUND, abs=len(SHARES))
 
