@@ -267,12 +267,13 @@ def test_examples_are_cut_into_parts_of_the_budget() -> None:
 
 
 def test_what_was_learned_from_is_refused(tmp_path: Path) -> None:
-    trained_on(["Who keeps the harbour?", BERG, "q1"]).write(tmp_path / "trained.bin")
+    trained_on(["Who keeps the harbour?", BERG, "2hop__13548_13529", "17"]).write(tmp_path / "trained.bin")
     trained = read_trained(tmp_path / "trained.bin")
     trained.refuse(["Who left the harbour?"], ["Another text."])
-    for questions, texts in ((["who keeps  the harbour?"], []), ([], [BERG]), (["q1"], [])):
+    for questions, texts in ((["who keeps  the harbour?"], []), ([], [BERG]), (["2hop__13548_13529"], [])):
         with pytest.raises(DataError, match="was learned from"):
             trained.refuse(questions, texts)
+    trained.refuse(["17"], ["17"])  # a number that somebody typed, and anybody's first questions
 
 
 def test_distractors_share_rare_words_and_do_not_answer() -> None:

@@ -114,6 +114,9 @@ def fingerprint(text: str) -> int:
     return int.from_bytes(digest[:8], "little")
 
 
+_TELLING = 12  # characters of a text or id that tell where it is from: `17` may be any set's question, and anybody's message
+
+
 @dataclass(frozen=True, slots=True)
 class Trained:
     """Fingerprints of every question, text and question id that training may have seen, sorted, so that nothing is measured on
@@ -127,7 +130,7 @@ class Trained:
         Raises: DataError: one of these was in the training data; the message names the first.
         """
         for kind, candidates in (("question", questions), ("text", texts)):
-            for candidate in candidates:
+            for candidate in (one for one in candidates if len(one) >= _TELLING):
                 digest = np.uint64(fingerprint(candidate))
                 if digest in self.fingerprints[np.searchsorted(self.fingerprints, digest) :][:1]:
                     said = f"the {kind} {candidate[:80]!r} was learned from"
