@@ -39,6 +39,7 @@ _BARE = re.compile(
 _DESCRIBES = re.compile(r"\b(?:of|that|who|which|where|by|in|with|from|whose|when|for|on|at|named|called)\b|['’]s\b")
 _COMPARES = re.compile(r"highest|lowest|first|older|both|same|equal|difference|true|either|which|earlier|larger")
 _REWRAPPED, _JOINED = 1500, 700
+_FRAGMENT = 3  # words of a follow-up that is asked with all of them
 _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
 """Weights of what was written by hand, of questions out of it, of public questions and of what is made from rows."""
 
@@ -101,9 +102,12 @@ def examples(data: Path = DATA, seed: int = 5) -> list[QuestionExample]:
 
 
 def asking(data: Path = DATA) -> list[QuestionExample]:
-    """Messages with the places of their questions; a fifth of those that are whole questions."""
+    """Messages with the places of their questions; of those that are whole questions, and of short follow-ups, one in two."""
     found = [one for one in examples(data) if one.asked is not None and not one.text]
-    return [one for at, one in enumerate(found) if one.asked != ((0, len(one.message)),) or at % 5 == 0]
+    found = [one for at, one in enumerate(found) if one.asked != ((0, len(one.message)),) or at % 2 == 0]
+    fragments = [row["message"] for row in read_lines(FOLDER / "follow-ups.jsonl") if row["asked"]]
+    short = [one for one in fragments[::2] if len(one.split()) <= _FRAGMENT]
+    return [*found, *(QuestionExample(one, asked=((0, len(one)),), weight=_PARTS) for one in short)]
 
 
 def timed(folder: Path = FOLDER) -> list[QuestionExample]:
