@@ -114,7 +114,9 @@ def fingerprint(text: str) -> int:
     return int.from_bytes(digest[:8], "little")
 
 
-_TELLING = 12  # characters of a text or id that tell where it is from: `17` may be any set's question, and anybody's message
+_TELLING = (
+    12  # characters of a text or id that tell where it is from: `17` may be any set's question, and anybody's message
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,12 +67,17 @@ def test_a_question_of_few_words_keeps_them_all(message: str) -> None:
         "Who wrote it and is still alive?",
         "What do Ada and Ben share?",
         "How much is a tyre change and a full service?",
-        "Tell me who leads the team and where he lives.",
         "Welche Hunde sind erlaubt?",
     ],
 )
 def test_what_a_question_needs_stays(message: str) -> None:
     assert read_message(message).questions == (message,)
+
+
+def test_a_request_to_tell_goes_and_all_that_it_asks_for_stays() -> None:
+    assert read_message("Tell me who leads the team and where he lives.").questions == (
+        "Who leads the team and where he lives.",
+    )
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,6 @@ _REPLIES = {
 }
 _USER = re.compile(r"^\s*(?:user|human):\s*(\S.*)$", re.IGNORECASE | re.MULTILINE)
 _QUOTED = re.compile(r"[\"'“„«](?P<said>[^\"“”„«»]+)[\"'”“»]")
-_FRAGMENT = re.compile(r"(?:[^\W_][\w'’-]*\s+){0,2}[^\W_][\w'’-]*\s*\?*")
-"""At most three words and no mark between them: the tagger, which learned from longer messages, leaves out some of so few."""
 _LONGEST_TITLE = 60  # characters: one line beside a chat window
 
 
@@ -59,8 +57,7 @@ def read_message(text: str, *, writes: bool = False) -> UserMessage:
     if quoted := _QUOTED.fullmatch(text.strip()):
         text = quoted["said"]
     tags = tag_message(text) if _is_latin(text) else MessageTags((), WantedReply.QUESTION)
-    places = [(0, len(text))] if _FRAGMENT.fullmatch(text.strip()) else _whole_questions(tags.asked, text)
-    found = dict.fromkeys(_question(text[start:end], text) for start, end in places)
+    found = dict.fromkeys(_question(text[start:end], text) for start, end in _whole_questions(tags.asked, text))
     questions = tuple(one for one in found if words(one))
     if words(text[:40]) and words(text[:40])[0].lower in _WRITTEN:
         return UserMessage((squeeze(text),)) if writes else UserMessage((), WRITING)
