@@ -63,8 +63,7 @@ UNUSED = tuple(
 ORDER = [
     {"types", "fingerprints", "execution", "system"},
     {"errors", "text", "notebook"},
-    {"setting_limits"},
-    {"documents", "models", "plugins"},
+    {"documents", "models", "plugins", "setting_limits"},
     {"corpus", "language"},
     {"structures", "retrieval"},
     {"recipes"},

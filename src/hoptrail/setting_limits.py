@@ -22,7 +22,6 @@ class Limit:
 AtLeast0 = Annotated[int, Limit(lambda value: value >= 0, "must be at least 0")]
 AtLeast1 = Annotated[int, Limit(lambda value: value >= 1, "must be at least 1")]
 NotNegative = Annotated[float, Limit(lambda value: 0 <= value < math.inf, "must be at least 0 and finite")]
-Finite = Annotated[float, Limit(math.isfinite, "must be finite")]
 Above0 = Annotated[float, Limit(lambda value: 0 < value < math.inf, "must be above 0 and finite")]
 Share = Annotated[float, Limit(lambda value: 0 <= value <= 1, "must lie between 0 and 1")]
 ShareAbove0 = Annotated[float, Limit(lambda value: 0 < value <= 1, "must lie above 0 and at most at 1")]

@@ -130,7 +130,7 @@ WHOLE_LINES = {"markdown", "rst", "org", "man"}
 def numbered(parts: Iterable[tuple[str, str]]) -> str:
     """The fragments and what stands between them, with a word of its own in place of each mark."""
     words = iter(range(1000))
-    return "".join((f"word{next(words)}" if fragment == "§" else fragment) + gap for fragment, gap in parts)
+    return "".join((f"word{next(words)}z" if fragment == "§" else fragment) + gap for fragment, gap in parts)
 
 
 @pytest.mark.parametrize("form", LEAVES_OUT)
@@ -145,6 +145,6 @@ def test_no_word_of_a_file_is_lost(form: str) -> None:
         text = FIRST.get(form, "") + body
         if (found := parsed(form, text)) is not None:
             shown = " ".join((found.text, *(cell.header for block in found.blocks for cell in block.cells)))
-            assert set(re.findall(r"word\d+", text)) <= set(re.findall(r"word\d+", shown))
+            assert set(re.findall(r"word\d+z", text)) <= set(re.findall(r"word\d+z", shown))
 
     holds()

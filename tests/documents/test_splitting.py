@@ -199,7 +199,7 @@ def test_given_ends_are_kept_and_only_long_sentences_cut() -> None:
 def test_impossible_limits_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         sentence_ends("a", 0)
-    with pytest.raises(UsageError, match="words must be at least 1"):
+    with pytest.raises(UsageError, match="at least 1 word"):
         PassageLimits(words=0)
 
 

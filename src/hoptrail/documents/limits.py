@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from hoptrail.setting_limits import AtLeast1, Limited
+from hoptrail.errors import UsageError
 
 MIB = 1024 * 1024
 
@@ -18,28 +18,28 @@ class NotReadNow(Unreadable):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingLimits(Limited):
+class ReadingLimits:
     """A document beyond one of these limits is refused with a reason that names the limit; other documents are read.
 
     Sizes are in bytes unless stated otherwise. `parsing_*` and `pages` apply to files parsed in the child process.
     """
 
-    text: AtLeast1 = 64 * MIB
+    text: int = 64 * MIB
     """A text, Markdown or HTML file, one JSONL line, or (in characters) the text of any file."""
-    file: AtLeast1 = 256 * MIB
+    file: int = 256 * MIB
     """A file that is an archive or binary: PDF, DOCX, XLSX, PPTX."""
-    pages: AtLeast1 = 5000
-    rows: AtLeast1 = 100_000
+    pages: int = 5000
+    rows: int = 100_000
     """Rows of the tables of a CSV, TSV or XLSX file."""
-    parsing_seconds: AtLeast1 = 60
+    parsing_seconds: int = 60
     """Wall-clock seconds, and CPU seconds for a file of 10 MB or more; smaller files get fewer, see `cpu_seconds`."""
-    parsing_memory: AtLeast1 = 1024 * MIB
+    parsing_memory: int = 1024 * MIB
     """Address space that parsing adds to the child process; OCR may add as much again. Not enforced on Windows."""
-    members: AtLeast1 = 2000
+    members: int = 2000
     """Files inside an archive such as DOCX, XLSX and PPTX."""
-    unpacked: AtLeast1 = 256 * MIB
+    unpacked: int = 256 * MIB
     """All files inside an archive, unpacked."""
-    expansion: AtLeast1 = 200
+    expansion: int = 200
     """Ratio of unpacked to packed size for an archive or gzip file that unpacks to more than 16 MiB."""
 
     def check_pages(self, number: int, what: str = "pages") -> None:
@@ -55,6 +55,11 @@ class ReadingLimits(Limited):
         """
         least = max(10, self.parsing_seconds / 6)
         return min(self.parsing_seconds, least + self.parsing_seconds * size / 12_000_000)
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if getattr(self, field.name) < 1:
+                raise UsageError(f"the reading limit {field.name} must be at least 1, not {getattr(self, field.name)}")
 
 
 DEFAULT_LIMITS = ReadingLimits()

@@ -10,22 +10,25 @@ from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
 from hoptrail.errors import UsageError
-from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
 from hoptrail.text.sentences import without_space
 from hoptrail.text.words import words_in
 from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit, content_id
 
 
 @dataclass(frozen=True, slots=True)
-class PassageLimits(Limited):
+class PassageLimits:
     """The length of passages in words, as `words_in` counts them.
 
     The default encoder reads 256 word pieces, about 190 English words. A document of at most `short_document_words`
     stays whole, because published corpora are retrieved by their own paragraphs.
     """
 
-    words: AtLeast1 = 200
-    short_document_words: AtLeast0 = 400
+    words: int = 200
+    short_document_words: int = 400
+
+    def __post_init__(self) -> None:
+        if self.words < 1 or self.short_document_words < 0:
+            raise UsageError(f"passages need at least 1 word, short documents at least 0, not {self}")
 
 
 def passages(document: Document, limit: PassageLimits = PassageLimits()) -> tuple[Unit, ...]:

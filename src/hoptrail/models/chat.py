@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from hoptrail.errors import UsageError
 from hoptrail.models.prompt_text import estimated_tokens, fewest_tokens
-from hoptrail.setting_limits import AtLeast0, AtLeast1, Finite, Limited, NotNegative, check_limits
 from hoptrail.types import Usage
 
 MESSAGE_TOKENS = 4
@@ -38,7 +38,7 @@ Role = Literal["build", "decompose", "read"]
 
 
 @dataclass(frozen=True, slots=True)
-class ChatLayer(Limited):
+class ChatLayer:
     """What a role has other than `[chat]`: what is empty, 0 or negative is as there. Another model has its own prices or none,
     and another address gets no key but that of its own variable.
     """
@@ -46,9 +46,13 @@ class ChatLayer(Limited):
     base_url: str = ""
     model: str = ""
     api_key_variable: str = ""
-    context_window: AtLeast0 = 0
+    context_window: int = 0
     prompt_price: float = -1.0
     completion_price: float = -1.0
+
+    def __post_init__(self) -> None:
+        if self.context_window < 0:
+            raise UsageError("context_window must be at least 0, which takes that of [chat]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,20 +68,20 @@ class ChatSettings:
     base_url: str = ""
     model: str = ""
     api_key_variable: str = "OPENAI_API_KEY"
-    temperature: Finite = 0.0
-    max_output_tokens: AtLeast1 = 1024
+    temperature: float = 0.0
+    max_output_tokens: int = 1024
     context_window: int = 8192
     structured: Literal["auto", "schema", "prompt", "plain"] = "auto"
     stream: bool = False
-    concurrency: AtLeast1 = 4
+    concurrency: int = 4
     deadline_seconds: float = 120.0
-    attempts: AtLeast1 = 4
-    backoff_seconds: NotNegative = 0.5
-    prompt_price: Finite = -1.0
-    completion_price: Finite = -1.0
-    limit_calls: AtLeast0 = 0
-    limit_tokens: AtLeast0 = 0
-    limit_money: NotNegative = 0.0
+    attempts: int = 4
+    backoff_seconds: float = 0.5
+    prompt_price: float = -1.0
+    completion_price: float = -1.0
+    limit_calls: int = 0
+    limit_tokens: int = 0
+    limit_money: float = 0.0
     build: ChatLayer = ChatLayer()
     decompose: ChatLayer = ChatLayer()
     read: ChatLayer = ChatLayer()
@@ -98,11 +102,20 @@ class ChatSettings:
     def __post_init__(self) -> None:
         if any(role != ChatLayer() for role in (self.build, self.decompose, self.read)):
             self.asking, self.of("build")  # raises for a layer that does not fit
-        check_limits(self)
+        values = {setting.name: getattr(self, setting.name) for setting in fields(self)}
+        endless = [name for name, value in values.items() if isinstance(value, float) and not math.isfinite(value)]
+        if endless:  # nan passes all comparisons below
+            raise UsageError(f"{', '.join(endless)} must be finite")
+        if min(self.max_output_tokens, self.concurrency, self.attempts) < 1:
+            raise UsageError("max_output_tokens, concurrency and attempts must be at least 1")
         if self.context_window < 2 * self.max_output_tokens:
             raise UsageError("context_window must be at least twice max_output_tokens, because a prompt needs room too")
         if not 0 < self.deadline_seconds < threading.TIMEOUT_MAX:
             raise UsageError("deadline_seconds must be above 0")
+        if self.backoff_seconds < 0:
+            raise UsageError("backoff_seconds must not be negative")
+        if min(self.limit_calls, self.limit_tokens, self.limit_money) < 0:
+            raise UsageError("limit_calls, limit_tokens and limit_money must not be negative; 0 is no limit")
 
 
 class Message(NamedTuple):
@@ -113,6 +126,7 @@ class Message(NamedTuple):
 
 
 def tokens_of(messages: Iterable[Message]) -> int:
+    """An estimate."""
     return sum(estimated_tokens(message.text) + MESSAGE_TOKENS for message in messages)
 
 
