@@ -383,13 +383,13 @@ def test_stages_that_agree_are_as_sure_as_the_surest() -> None:
     "settings", [{"k": 0}, {"sure": 1.1}, {"tasks": -1}, {"least_confidence": -0.1}, {"first_read": 0}]
 )
 def test_impossible_settings_are_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"at least|lies between"):
+    with pytest.raises(ValueError, match=r"at least|lie between"):
         TrailSettings(**settings)
 
 
 @pytest.mark.parametrize("settings", [{"most_hops": -1}, {"path_read": 0}, {"rethink": -1}, {"doubt": 1.5}])
 def test_impossible_settings_of_the_chain_are_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"at least|lies between"):
+    with pytest.raises(ValueError, match=r"at least|lie between"):
         ChainSettings(**settings)
 
 
