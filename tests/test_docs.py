@@ -312,6 +312,7 @@ def test_tables_of_figures_are_those_of_the_results() -> None:
 def test_the_limits_are_those_of_the_results() -> None:
     names = (
         "own_notes",
+        "handbook_minutes",
         "harbour-museum",
         "debian-manuals",
         "cooperative",
@@ -319,6 +320,10 @@ def test_the_limits_are_those_of_the_results() -> None:
         "film-society",
         "vet-practice",
         "allotment-garden",
+        "community-radio",
+        "roofing-firm",
+        "seed-bank",
+        "translation-agency",
     )
     reports = [json.loads((ROOT / "results" / f"{name}.json").read_text(encoding="utf-8")) for name in names]
     page = limits.DOCUMENT.read_text(encoding="utf-8")
