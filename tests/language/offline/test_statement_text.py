@@ -87,7 +87,7 @@ def test_what_names_nothing_is_no_answer(words: str, passage: MakeUnit) -> None:
     assert answer(text, words) == ""
 
 
-@pytest.mark.parametrize("title", ["wget-NEWS", "minutes_2024-03", "rates_2023"])
+@pytest.mark.parametrize("title", ["wget-NEWS", "minutes_2024-03", "rates_2023", "lease", "a", "notes-2024"])
 def test_a_title_that_is_the_name_of_a_file_is_no_answer(title: str, passage: MakeUnit) -> None:
     (text,) = texts(passage(title, "The rates of the ferry changed in May."))
     assert answer(text, title) == ""
