@@ -28,9 +28,7 @@ _PLACED = re.compile(r"^(?:in|at|on|from|near|of) (?:the )?(?=[A-Z])")  # `in Va
 _CUT = ' \t\n,;:.!?"“”'  # characters stripped from both ends of an answer
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b(?:https?|ftp)://[^\s<>\"]*[^\s<>\".,;:!?)]")
 """An address of mail or of the web, no part of which is an answer."""
-_FILE_NAME = re.compile(
-    r"\S+_\S+|[a-z][\w.]*-[A-Z]{3,}\S*|[a-z\d][a-z\d.-]*"
-)  # `minutes_2024-03`, `wget-NEWS`, `lease`
+_FILE_NAME = re.compile(r"\S+_\S+|[a-z][\w.]*-[A-Z]{3,}\S*|[a-z\d][a-z\d.-]*")  # `minutes_2024`, `wget-NEWS`, `lease`
 
 
 @dataclass(frozen=True, slots=True)
