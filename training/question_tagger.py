@@ -212,15 +212,20 @@ def main() -> None:
     arguments.add_argument("--rate", type=float, default=1.2e-4)
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--begun", type=Path, metavar="FILE", help="weights to go on from, such as those that ship")
-    layers = {"messages": asking, "times": timed}
     arguments.add_argument(
-        "--alone", choices=layers, help="learn with this layer alone: the rest stays as it is in FILE"
+        "--alone", choices=("messages", "times"), help="learn with this layer alone: the rest stays as it is in FILE"
     )
     arguments.add_argument("--data", type=Path, default=DATA)
     arguments.add_argument("--out", type=Path, default=PACKAGE / QUESTIONS)
     options = arguments.parse_args()
     tokenizer = whole_tokenizer()
-    learned = layers[options.alone]() if options.alone else [*examples(options.data), *listed(options.seed)]
+    match options.alone:
+        case "messages":
+            learned = asking(options.data)
+        case "times":
+            learned = timed()
+        case _:
+            learned = [*examples(options.data), *listed(options.seed)]
     items = [taught(example, tokenizer) for example in learned]
     tagger = train(items, options.epochs, options.rate, options.seed, options.begun, options.alone)
     tensors = {name: one.numpy() for name, one in tagger.state_dict().items() if name != WORDS}

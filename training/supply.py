@@ -89,12 +89,12 @@ class Steps(IterableDataset[Step]):
                 continue
             if draw.random() < _BLOCKS:
                 near = draw.choice(material.pools.blocks)
-                texts = [("", statement) for statement in near.ranked(draw)]
-                made.append(ranked(typed(near.question, draw), texts, self._pieces, is_settled=bool(near.answers)))
-                continue
-            one = draw.choice(material.written if draw.random() < _WRITTEN else material.paragraphs)
-            texts = [("", statement) for statement in drawn(one, draw)]
-            made.append(ranked(typed(one.question, draw), texts, self._pieces, is_settled=one.settling is not None))
+                question, statements, is_settled = near.question, near.ranked(draw), bool(near.answers)
+            else:
+                one = draw.choice(material.written if draw.random() < _WRITTEN else material.paragraphs)
+                question, statements, is_settled = one.question, drawn(one, draw), one.settling is not None
+            texts = [("", statement) for statement in statements]
+            made.append(ranked(typed(question, draw), texts, self._pieces, is_settled=is_settled))
         return made
 
     def _path(self, draw: random.Random) -> Ranked:

@@ -19,12 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hoptrail.language.closeness import below_headings
+from hoptrail.text.lexicon import OPENERS
 from training.examples import VERDICTS, Example, Verdict, answered_at
 
 FOLDER = Path(__file__).parent / "blocks"
 SOURCE = "contrast blocks"
-_VERBS = frozenset("is are was were am did does do has have had can could may must should will would".split())
-"""What a question begins with that is answered by yes or no, if no statement answers it."""
 _OTHERS, _RANKED = 2, 6  # statements without an answer, drawn of a question's to be read, and to be ranked
 
 
@@ -40,7 +39,7 @@ class Asked:
     def is_yes_no(self) -> bool:
         if self.answers:
             return not VERDICTS.keys().isdisjoint(self.answers.values())
-        return self.question.lower().split()[0] in _VERBS
+        return self.question.lower().split()[0] in OPENERS
 
     @property
     def others(self) -> list[int]:
