@@ -25,7 +25,7 @@ from hoptrail.models.follow_up_writer import WRITER
 from hoptrail.models.local import WEIGHTS, packaged_folder
 from hoptrail.models.networks import read_reader_weights
 from hoptrail.models.onnx_runtime import GRAPHS, SIGNED, UNSIGNED, ZERO, Tensors, in_eight_bits, read_weights
-from hoptrail.models.question_tagger import QUESTIONS, TimeRelation
+from hoptrail.models.question_tagger import QUESTIONS, ComparisonRule, TimeRelation
 from hoptrail.models.reader import PIECE_HEADS, WHOLE_HEADS
 from training.manifest import PACKAGE
 from training.sizes import MINILM, BertSizes
@@ -189,8 +189,9 @@ def question_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     *_, third, second, hidden = graph.trunk(*PARTS)
     first, present = graph.first(hidden), graph.node("Cast", "mask", to=TensorProto.INT32)
     upper = graph.node("Concat", third, second, hidden, axis=-1)
-    messages, times = (
-        graph.layer(graph.linear(upper, f"{name}.narrow"), present, f"{name}.layer") for name in ("messages", "times")
+    messages, times, comparisons = (
+        graph.layer(graph.linear(upper, f"{name}.narrow"), present, f"{name}.layer")
+        for name in ("messages", "times", "comparisons")
     )
     columns, whole_columns = (
         sum(heads.values()) for heads in (question_tagger.PIECE_HEADS, question_tagger.WHOLE_HEADS)
@@ -201,6 +202,8 @@ def question_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
         "asked_tagged": (graph.linear(messages, "messages.asked"), ("texts", "length", 3)),
         "when_tagged": (graph.linear(times, "times.when"), ("texts", "length", 3)),
         "relation_tagged": (graph.linear(graph.first(times), "times.relation"), ("texts", len(TimeRelation))),
+        "sides_tagged": (graph.linear(comparisons, "comparisons.sides"), ("texts", "length", 3)),
+        "rule_tagged": (graph.linear(graph.first(comparisons), "comparisons.rule"), ("texts", len(ComparisonRule))),
     }
     return graph.model(PARTS, outputs)
 

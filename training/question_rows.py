@@ -5,7 +5,7 @@
     plans.jsonl       `When was [[the person who signed the lease]] born?`, `Is {{A}} older than {{B}}?`, or neither
     kinds.jsonl       questions of `training/written` with the kind of answer that they want
     lists.jsonl       a piece of a document, a question that wants several items, and the items with the lines they stand in
-    comparisons.jsonl    a piece of a document, a question that compares two things, the value of each, and which one wins
+    comparisons.jsonl `Is {{A}} older than {{B}}?`, how values decide it, and their values in pieces of documents (`compared`)
     times.jsonl       `Who chaired [[before 2024]]?` and how what is asked for lies to this time, or `none` and no mark
 
 Marks are not part of a text. `judged/` has rows by another hand, which are never learned from. QDMR (Wolfson et al. 2020) and the
@@ -18,14 +18,13 @@ import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
 from hoptrail.language.offline.statement_text import listed_text
-from hoptrail.models.question_tagger import KINDS, Extent, QuestionForm, TimeRelation, WantedReply
+from hoptrail.models.question_tagger import KINDS, ComparisonRule, Extent, QuestionForm, TimeRelation, WantedReply
 from hoptrail.types import AnswerKind
-from training.sources import DATA, read_lines
+from training.sources import DATA, read_lines, read_multi_hop
 
 FOLDER = Path(__file__).parent / "asked"
 JUDGED = FOLDER / "judged"
@@ -44,20 +43,12 @@ _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
 """Weights of what was written by hand, of questions out of it, of public questions and of what is made from rows."""
 
 
-class Wins(Enum):
-    """Which value decides a comparison, in the order of the head's columns."""
-
-    LESS = 0  # the smaller number, or the earlier date
-    MORE = 1
-    SAME = 2  # whether both are the same is asked
-
-
 @dataclass(frozen=True, slots=True)
 class QuestionExample:
     """A message, perhaps with a `text`, and what is known; None: that is not taught.
 
     `asked` are the places of its questions; `inner` is that of a chain's innermost description, `sides` are what is compared;
-    `items` are those in the text; `when` are the words for a time.
+    `rule` is how their values decide; `items` are those in the text; `when` are the words for a time.
     """
 
     message: str
@@ -66,9 +57,9 @@ class QuestionExample:
     form: QuestionForm | None = None
     inner: Extent | None = None
     sides: tuple[Extent, ...] | None = None
+    rule: ComparisonRule | None = None
     text: str = ""
     items: tuple[Extent, ...] | None = None
-    wins: Wins | None = None
     relation: TimeRelation | None = None
     when: tuple[Extent, ...] | None = None
     reply: WantedReply | None = None
@@ -115,6 +106,24 @@ def timed(folder: Path = FOLDER) -> list[QuestionExample]:
     return [*map(of_time, read_lines(folder / "times.jsonl"))]
 
 
+def compared(data: Path = DATA) -> list[QuestionExample]:
+    """Questions that compare two things."""
+    plans = (example for row in read_lines(FOLDER / "plans.jsonl") for example in of_plan(row) if example.sides)
+    return [*map(of_comparison, read_lines(FOLDER / "comparisons.jsonl")), *plans, *_of_titles(data)]
+
+
+def _of_titles(data: Path) -> Iterator[QuestionExample]:
+    """Comparisons of the training sets that name the titles of two passages."""
+    for name in ("2wiki_train", "hotpotqa_train"):
+        asked = read_multi_hop(data / name)
+        for row in (row for row in asked.questions if "comparison" in row["type"]):
+            question, titles = row["question"], (str(asked.passages[one]["title"]) for one in row["supporting"])
+            found = ((question.lower().find(title.lower()), len(title)) for title in titles)
+            sides = tuple(sorted((at, at + length) for at, length in found if at >= 0))
+            if len(sides) == 2 and sides[0][1] < sides[1][0]:
+                yield QuestionExample(question, form=QuestionForm.COMPARE, sides=sides)
+
+
 def judged() -> list[QuestionExample]:
     """The rows that are kept for judging."""
     found = [example for row in read_lines(JUDGED / "messages.jsonl") for example in of_message(row)]
@@ -124,9 +133,9 @@ def judged() -> list[QuestionExample]:
 
 
 def _in_texts(folder: Path) -> Iterator[QuestionExample]:
-    """The examples of answers in pieces of documents, and of times."""
-    for name, of in (("lists", of_list), ("comparisons", of_comparison)):
-        yield from (example for row in read_lines(folder / f"{name}.jsonl") for example in of(row))
+    """The examples of answers in pieces of documents, of comparisons and of times."""
+    yield from (example for row in read_lines(folder / "lists.jsonl") for example in of_list(row))
+    yield from map(of_comparison, read_lines(folder / "comparisons.jsonl"))
     yield from timed(folder)
 
 
@@ -164,31 +173,22 @@ def of_plan(row: Mapping[str, Any], weight: float = _OWN) -> Iterator[QuestionEx
 
 
 def of_list(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
-    """The question and the piece of a document with the items marked; the question alone."""
-    text, places = _piece(row, "items")
+    """The question and the piece of a document, as `text_of` of the engine writes it, with its items; the question alone."""
+    lines = [line.replace(" | ", "; ") for line in row["lines"]]
+    text, starts = listed_text(" > ".join(part for part in (row["title"], row["headings"]) if part), lines)
+    places = []
+    for said, line in zip(row["items"], row["line"], strict=True):
+        start = starts[line] + lines[line].index(said.replace(" | ", "; "))
+        places.append((start, start + len(said)))
     yield QuestionExample(row["question"], text=text, items=tuple(sorted(places)), weight=_OWN)
     yield _alone(row["question"], "list", _PARTS if len(places) > 1 else _PARTS / 2)
 
 
-def of_comparison(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
-    """The question and the piece of a document with the values that decide marked; the question alone."""
+def of_comparison(row: Mapping[str, Any]) -> QuestionExample:
+    """The question alone."""
     question, sides = unmarked(row["question"])
-    text, places = _piece(row, "values")
-    wins = Wins[row["wins"].upper()]
-    yield QuestionExample(question, text=text, items=tuple(sorted(set(places))), wins=wins, weight=_OWN)
-    yield QuestionExample(question, asked=((0, len(question)),), form=QuestionForm.COMPARE, sides=sides, weight=_PARTS)
-
-
-def _piece(row: Mapping[str, Any], marked: str) -> tuple[str, list[Extent]]:
-    """The piece of a document, as `statement_text` of the engine writes it, and the places of what is marked in it."""
-    lines = [line.replace(" | ", "; ") for line in row["lines"]]
-    text, starts = listed_text(" > ".join(part for part in (row["title"], row["headings"]) if part), lines)
-    places = []
-    for said, line in zip(row[marked], row["line"], strict=True):
-        if said is not None:
-            start = starts[line] + lines[line].index(said.replace(" | ", "; "))
-            places.append((start, start + len(said)))
-    return text, places
+    whole, rule = ((0, len(question)),), ComparisonRule[row["rule"].upper()]
+    return QuestionExample(question, asked=whole, form=QuestionForm.COMPARE, sides=sides, rule=rule, weight=_PARTS)
 
 
 def of_time(row: Mapping[str, Any]) -> QuestionExample:

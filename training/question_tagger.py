@@ -33,6 +33,7 @@ from hoptrail.models.question_tagger import (
     PIECE_HEADS,
     QUESTIONS,
     WHOLE_HEADS,
+    ComparisonRule,
     Extent,
     QuestionForm,
     TimeRelation,
@@ -41,7 +42,7 @@ from training.descent import descend
 from training.listed import listed
 from training.manifest import PACKAGE, enter, in_eight_bits
 from training.model import WORDS, Layer, Sequences, Trunk
-from training.question_rows import QuestionExample, asking, examples, timed
+from training.question_rows import QuestionExample, asking, compared, examples, timed
 from training.sizes import MINILM
 from training.sources import DATA
 
@@ -75,6 +76,7 @@ class Tagger(Trunk):
         self.pieces = nn.Linear(width, sum(PIECE_HEADS.values()))
         self.whole = nn.Linear(width, sum(WHOLE_HEADS.values()))
         self.messages, self.times = _narrow(asked=3), _narrow(when=3, relation=len(TimeRelation))
+        self.comparisons = _narrow(sides=3, rule=len(ComparisonRule))
         trunk = {name: torch.from_numpy(np.array(one)) for name, one in weights.items()}
         self.load_state_dict(trunk, strict=False)
 
@@ -86,12 +88,15 @@ class Tagger(Trunk):
         pieces = self.pieces(hidden).split(list(PIECE_HEADS.values()), dim=-1)
         whole = self.whole(hidden[sequences.starts[:-1]]).split(list(WHOLE_HEADS.values()), dim=-1)
         upper = torch.cat([third, second, hidden], -1).detach()  # so that the trunk is taught nothing
-        asked, timed = (own["layer"](own["narrow"](upper), sequences) for own in (self.messages, self.times))
+        narrow = (self.messages, self.times, self.comparisons)
+        asked, timed, compared = (own["layer"](own["narrow"](upper), sequences) for own in narrow)
         tagged = {"asked": self.messages["asked"](asked), "when": self.times["when"](timed)}
-        relation = self.times["relation"](timed[sequences.starts[:-1]])
+        tagged["sides"] = self.comparisons["sides"](compared)
+        first = sequences.starts[:-1]
+        judged = {"relation": self.times["relation"](timed[first]), "rule": self.comparisons["rule"](compared[first])}
         return (
             {**dict(zip(PIECE_HEADS, pieces, strict=True)), **tagged},
-            {**dict(zip(WHOLE_HEADS, whole, strict=True)), "relation": relation},
+            {**dict(zip(WHOLE_HEADS, whole, strict=True)), **judged},
         )
 
 
@@ -113,7 +118,7 @@ def taught(example: QuestionExample, tokenizer: Tokenizer) -> Taught:
         ids += [*encoded.ids[:most], _SEP]
     own = len(offsets[0]) + 2
     segments = [0] * own + [1] * (len(ids) - own)
-    judged = {name: getattr(example, name) for name in ("form", "reply", "wins", "relation")}
+    judged = {name: getattr(example, name) for name in ("form", "reply", "rule", "relation")}
     whole = {"kind": example.kind} if example.kind is not None else {}
     whole |= {name: label.value for name, label in judged.items() if label is not None}
     tagged = zip(TAGS, (0, -1, 0, 0), (example.asked, example.items, example.sides, example.when), strict=True)
@@ -213,7 +218,9 @@ def main() -> None:
     arguments.add_argument("--seed", type=int, default=1)
     arguments.add_argument("--begun", type=Path, metavar="FILE", help="weights to go on from, such as those that ship")
     arguments.add_argument(
-        "--alone", choices=("messages", "times"), help="learn with this layer alone: the rest stays as it is in FILE"
+        "--alone",
+        choices=("messages", "times", "comparisons"),
+        help="learn with this layer alone: the rest stays as it is in FILE",
     )
     arguments.add_argument("--data", type=Path, default=DATA)
     arguments.add_argument("--out", type=Path, default=PACKAGE / QUESTIONS)
@@ -224,6 +231,8 @@ def main() -> None:
             learned = asking(options.data)
         case "times":
             learned = timed()
+        case "comparisons":
+            learned = compared(options.data)
         case _:
             learned = [*examples(options.data), *listed(options.seed)]
     items = [taught(example, tokenizer) for example in learned]

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hoptrail.language.questions.comparisons import find_comparison
 from hoptrail.text.lexicon import COUNTRIES
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.values import (
@@ -14,6 +13,7 @@ from hoptrail.text.values import (
     countries_of,
     country_of,
     date_order,
+    read_amount,
     read_date,
     read_number,
     same_answer,
@@ -94,66 +94,6 @@ def test_countries_are_read_from_names_and_demonyms() -> None:
 @pytest.mark.parametrize("place", ["Tirana", "Perugia", "Indianapolis", "Chinatown", "San Francesco", "East Prussia"])
 def test_a_country_within_a_longer_word_is_not_read(place: str) -> None:
     assert country_of(place) is None
-
-
-@pytest.mark.parametrize(
-    ("question", "answers", "verdict"),
-    [
-        ("Who is older, Ada Lunt or Piet Korver?", ("1 May 1900", "1901"), "Ada Lunt"),
-        ("Who is younger, Ada Lunt or Piet Korver?", ("1 May 1900", "1901"), "Piet Korver"),
-        ("Who is older, Ada Lunt or Piet Korver?", ("1900", "3 May 1900"), None),
-        ("Who is older, Ada Lunt or Piet Korver?", ("1900", None), None),
-        ("Who is older, Ada Lunt or Piet Korver?", ("1900",), None),
-        ("Who lived longer, Ada Lunt or Piet Korver?", ("1900", "1950", "1900", "1990"), "Piet Korver"),
-        ("Which cheese is heavier, the Orrin or the Tam?", ("2 kg", "1.5 kg"), "the Orrin"),
-        ("Which club has fewer members, Arden FC or Dun FC?", ("1,200", "900"), "Dun FC"),
-        ("Are Arden FC and Dun FC based in the same city?", ("Arden", "Arden"), "yes"),
-        ("Are Arden FC and Dun FC based in the same city?", ("Arden", "Dun"), "no"),
-        ("Are Arden FC and Dun FC both football clubs?", ("yes", "no"), "no"),
-        ("Was Ada Lunt born before Piet Korver?", ("1 May 1900", "1901"), "yes"),
-        ("Was Ada Lunt born after Piet Korver?", ("1 May 1900", "1901"), "no"),
-        ("Was Ada Lunt born before Piet Korver?", ("1 May 1900", "1 May 1900"), "no"),
-        ("Was Ada Lunt born before Piet Korver?", ("1900", "1 May 1900"), None),
-        ("Was Ada Lunt born before Piet Korver?", ("1900", None), None),
-        ("Did Ada Lunt die later than Piet Korver did?", ("1950", "1949"), "yes"),
-        ("Is Ada Lunt older than Piet Korver?", ("1900", "1901"), "yes"),
-        ("Is Ada Lunt younger than Piet Korver?", ("1900", "1901"), "no"),
-        ("Did Ada Lunt live longer than Piet Korver?", ("1900", "1950", "1900", "1990"), "no"),
-        ("Is the Orrin heavier than the Tam?", ("2 kg", "1.5 kg"), "yes"),
-        ("Does Arden FC have fewer members than Dun FC?", ("1,200", "900"), "no"),
-    ],
-)
-def test_comparisons_decide_by_their_values(
-    question: str, answers: tuple[str | None, ...], verdict: str | None
-) -> None:
-    comparison = find_comparison(question)
-    assert comparison is not None
-    assert comparison.verdict(answers) == verdict
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Who wrote Night Ferry?",
-        "Is Arden FC a club?",
-        "Which is it?",
-        "or, or or or?",
-        ", or",
-        "",
-        "?",
-        "Was Ada Lunt born two years before Piet Korver?",
-        "Was Ada Lunt born before Piet Korver died?",
-        "Was Ada Lunt born before her brother?",
-        "Was Ada Lunt named after Piet Korver?",
-        "Was Ada Lunt's mother born before Piet Korver?",
-        "Was Ada Lunt born before the director of Night Ferry?",
-        "Is Ada Lunt two years older than Piet Korver?",
-        "Is Ada Lunt more famous than Piet Korver?",
-        "Would Ada Lunt live longer than Piet Korver?",
-    ],
-)
-def test_other_questions_compare_nothing(question: str) -> None:
-    assert find_comparison(question) is None
 
 
 @pytest.mark.parametrize(
@@ -243,6 +183,11 @@ def test_the_first_number_is_read_with_its_sign_and_its_separators(text: str, nu
 )
 def test_numbers_in_words_are_added_and_multiplied(text: str, number: float | None) -> None:
     assert read_number(text) == number
+
+
+def test_times_that_something_takes_are_read_in_seconds() -> None:
+    assert [read_amount(text) for text in ("90 minutes", "about 2 hours", "three weeks")] == [5400, 7200, 1_814_400]
+    assert [read_amount(text) for text in ("12 seats", "£45", "soon")] == [12, 45, None]
 
 
 @given(st.integers(-(10**12), 10**12))

@@ -12,14 +12,14 @@ reader's, as `questions.npz`. A head tags word pieces, or judges the whole at [C
     kind     what kind of answer a question wants
     form     whether a question is to be taken apart
     reply    what a message wants that asks nothing
-    sides    pieces of the things that a question compares, as in `asked`
     items    pieces of the text that answer the question, as in `asked`
     when     pieces for a time, as in `asked`
     relation how what is asked for lies to this time
+    sides    pieces of the things that a question compares, as in `asked`
+    rule     how their values decide
 
-`asked` stands on a narrow layer of its own over the last three, which it taught nothing, `when` and `relation` on another. A
-further head was trained and is not used yet: which value wins a comparison (docs/decisions/reading.md). It reads English. Longer
-messages are tagged in stretches of 96 word pieces.
+`asked` stands on a narrow layer of its own over the last three, which it taught nothing, `when` and `relation` on another,
+`sides` and `rule` on a third. It reads English. Longer messages are tagged in stretches of 96 word pieces.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from hoptrail.models.networks import CLS, SEP, TrainedNetwork, read_reader_weigh
 from hoptrail.types import AnswerKind
 
 QUESTIONS = "questions.npz"
-PIECE_HEADS = {"inner": 2, "items": 3, "sides": 3}
-WHOLE_HEADS = {"kind": 5, "form": 3, "reply": 6, "wins": 3}
+PIECE_HEADS = {"inner": 2, "items": 3}
+WHOLE_HEADS = {"kind": 5, "form": 3, "reply": 6}
 """The heads over the last layer, in the order of their columns, with how many each has."""
 LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
 """Word pieces of a message, of a question before a text, and of the text."""
-NARROW = 192  # the width of the layers for messages and for times
+NARROW = 192  # the width of the layers for messages, times and comparisons
 _LEAST_LIKELY = 0.7  # a less likely relation is none, a less likely kind a short answer
 _LEAST_LIKELY_LIST = 0.94  # the same for lists, because what might be several things often is one
 _COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0, "sides": 1.0}
@@ -61,6 +61,10 @@ QuestionForm = Enum("QuestionForm", ["SINGLE", "CHAIN", "COMPARE"], start=0)
 """Whether a question is to be taken apart, in the order of the head's columns."""
 TimeRelation = Enum("TimeRelation", ["NONE", "IN", "BEFORE", "AFTER", "BETWEEN", "LATEST", "EARLIEST"], start=0)
 """How what a question asks for lies to the time that it says, in the order of the head's columns; NONE: it asks for none."""
+ComparisonRule = Enum("ComparisonRule", ["LESS", "MORE", "SAME", "BOTH"], start=0)
+"""What the values of two sides decide, in the order of the head's columns: that the side with the smaller number or the earlier
+date is the answer, or the other one; whether both have the same value; whether the same is true of both.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +77,13 @@ class MessageTags:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTags:
-    """The kind of answer that a question wants, its form, where a chain's innermost description is, and what is compared."""
+    """The kind of answer that a question wants, its form, where a chain's innermost description is, and what is compared how."""
 
     kind: AnswerKind
     form: QuestionForm
     inner: Extent | None = None
     sides: tuple[Extent, ...] = ()
+    rule: ComparisonRule = ComparisonRule.LESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,7 @@ class QuestionTagger:
         if not is_difference and odds.max() < np.log(_LEAST_LIKELY_LIST if kind is AnswerKind.LIST else _LEAST_LIKELY):
             kind = AnswerKind.SHORT
         if form is not QuestionForm.CHAIN or not offsets:
-            return QuestionTags(kind, form, sides=sides)
+            return QuestionTags(kind, form, None, sides, ComparisonRule(int(heads["rule"].argmax())))
         spans = np.where(np.tri(len(offsets), k=-1, dtype=bool), -np.inf, inner[:, :1] + inner[:, 1])
         first, last = divmod(int(spans.argmax()), len(offsets))
         return QuestionTags(kind, form, (offsets[first][0], offsets[last][1]), sides)
@@ -145,12 +150,14 @@ class QuestionTagger:
         for encoded, most in zip(self._network.encode(*texts), longest, strict=True):
             first, offsets = len(ids), encoded.offsets[:most]
             ids += [*encoded.ids[:most], SEP]
-        outputs = ["pieces_tagged", "whole_tagged", "asked_tagged", "when_tagged", "relation_tagged"]
-        pieces, whole, asked, when, relation = self._network.run(outputs, ids, len(ids) if text is None else first)
-        last = slice(first, first + len(offsets))
-        heads = {"asked": asked[last], "when": when[last], "relation": relation}
-        for sizes, tagged in ((PIECE_HEADS, pieces[last]), (WHOLE_HEADS, whole)):
-            heads |= zip(sizes, np.split(tagged, np.cumsum([*sizes.values()])[:-1], axis=-1), strict=True)
+        tagged, judged = ("pieces", "asked", "when", "sides"), ("whole", "relation", "rule")
+        outputs = [f"{name}_tagged" for name in (*tagged, *judged)]
+        heads = dict(
+            zip((*tagged, *judged), self._network.run(outputs, ids, len(ids) if text is None else first), strict=True)
+        )
+        heads |= {name: heads[name][first : first + len(offsets)] for name in tagged}
+        for sizes, name in ((PIECE_HEADS, "pieces"), (WHOLE_HEADS, "whole")):
+            heads |= zip(sizes, np.split(heads[name], np.cumsum([*sizes.values()])[:-1], axis=-1), strict=True)
         return offsets, heads
 
     def _stretches(self, message: str) -> Iterator[tuple[int, str]]:

@@ -193,24 +193,3 @@ COUNTRIES = {
     "venezuela": "venezuelan", "vietnam": "vietnamese", "wales": "welsh",
 }  # fmt: skip
 DEMONYMS = {demonym: country for country, demonyms in COUNTRIES.items() for demonym in demonyms.split()}
-
-EARLIER = word_set("first earlier earliest older oldest elder sooner before")
-LATER = word_set("later last latest younger youngest newer newest recently recent after")
-AGES = word_set("older oldest elder younger youngest")
-_MEASURES = {
-    "long": ("longer longest", "shorter shortest"),
-    "tall": ("taller tallest", ""),
-    "high": ("higher highest", "lower lowest"),
-    "large": ("larger largest bigger biggest greater", "smaller smallest"),
-    "heavy": ("heavier", "lighter lightest"),
-    "deep": ("deeper", ""),
-    "wide": ("wider", ""),
-    "far": ("farther", "nearer"),
-}
-"""By the adjective that asks with `how` for a value: the words for more and for less of it."""
-MORE = word_set(f"more most {' '.join(more for more, _ in _MEASURES.values())}")
-LESS = word_set(f"fewer fewest less {' '.join(less for _, less in _MEASURES.values())}")
-ORDERINGS = EARLIER | LATER | MORE | LESS  # words that order two things, in time (`EARLIER` to `AGES`) or in amount
-
-POSITIVES = {word: measure for measure, (more, less) in _MEASURES.items() for word in f"{more} {less}".split()}
-"""The adjective that asks for the value that a comparative compares: `how long` for `shorter`."""

@@ -57,6 +57,24 @@ def date_order(first: Date, second: Date) -> int | None:
     return 0
 
 
+_SECONDS = {
+    "second": 1,
+    "minute": 60,
+    "hour": 3600,
+    "day": 86_400,
+    "week": 604_800,
+    "month": 2_629_800,
+    "year": 31_557_600,
+}
+
+
+def read_amount(text: str) -> float | None:
+    """The first number in `text`, of a time that something takes in seconds: `90 minutes` is less than `2 hours`."""
+    units = (_SECONDS.get(word.lower.removesuffix("s")) for word in words(text))
+    number = read_number(text)
+    return None if number is None else number * next(filter(None, units), 1)
+
+
 def read_number(text: str) -> float | None:
     """The first number in `text`, in digits or words, with words such as `million` multiplied out."""
     digits = _DIGITS.search(text)

@@ -60,14 +60,14 @@ def test_both_sides_of_a_comparison_are_read_and_compared_by_rule(passage: MakeU
         passage("Bo Marsh", "Bo Marsh was born on 7 June 1862."),
     )
     script = {
-        "When was Ida Berg born?": {"3 May 1850": 4.0},
-        "When was Bo Marsh born?": {"7 June 1862": 3.0},
+        "Who was born later, Ida Berg?": {"3 May 1850": 4.0},
+        "Who was born later, Bo Marsh?": {"7 June 1862": 3.0},
     }
     found = followed("Who was born later, Ida Berg or Bo Marsh?", units, script)
     assert found.answer == "Bo Marsh"
 
 
-def test_values_of_both_sides_from_one_sentence_are_not_told_apart(passage: MakeUnit) -> None:
-    units = (passage("Two painters", "Ida Berg and Bo Marsh were born in 1850 and 1862."),)
-    script = {"When was Ida Berg born?": {"1850": 4.0}, "When was Bo Marsh born?": {"1862": 4.0}}
+def test_one_value_in_one_sentence_is_not_that_of_both_sides(passage: MakeUnit) -> None:
+    units = (passage("Two painters", "Of Ida Berg and Bo Marsh one was born in 1850."),)
+    script = {"Who was born later, Ida Berg?": {"1850": 4.0}, "Who was born later, Bo Marsh?": {"1850": 4.0}}
     assert followed("Who was born later, Ida Berg or Bo Marsh?", units, script).answer is None

@@ -1,212 +1,75 @@
-"""Comparisons: what is asked of each side, and which side the values make the answer."""
+"""Comparisons: the question about each side alone, and which side the values make the answer."""
 
 from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.questions.comparisons import ComparisonRule, find_comparison
+from hoptrail.language.questions.comparisons import Comparison, find_comparison, one_sided
+from hoptrail.models.question_tagger import ComparisonRule
 
-ASKED_OF_EACH = {
-    "Which lighthouse was built earlier, Foss Light or Arden Light?": (
-        ComparisonRule.EARLIER,
-        "When was Foss Light built?",
-        "When was Arden Light built?",
-    ),
-    "Which was published more recently, Night Ferry or The Glass Hen?": (
-        ComparisonRule.LATER,
-        "When was Night Ferry published?",
-        "When was The Glass Hen published?",
-    ),
-    "Who was born later, Ida Berg or Bo Marsh?": (
-        ComparisonRule.LATER,
-        "When was Ida Berg born?",
-        "When was Bo Marsh born?",
-    ),
-    "Who died first, Ida Berg or Bo Marsh?": (
-        ComparisonRule.EARLIER,
-        "When did Ida Berg die?",
-        "When did Bo Marsh die?",
-    ),
-    "Was Ida Berg or Bo Marsh born first?": (
-        ComparisonRule.EARLIER,
-        "When was Ida Berg born?",
-        "When was Bo Marsh born?",
-    ),
-    "Was the Night Ferry or the Grey Gull built later?": (
-        ComparisonRule.LATER,
-        "When was the Night Ferry built?",
-        "When was the Grey Gull built?",
-    ),
-    "Who lived longer, Ida Berg or Bo Marsh?": (
-        ComparisonRule.LONGER_LIFE,
-        "When was Ida Berg born?",
-        "When did Ida Berg die?",
-        "When was Bo Marsh born?",
-        "When did Bo Marsh die?",
-    ),
-    "Whose brother was born first, Ida Berg or Bo Marsh?": (
-        ComparisonRule.EARLIER,
-        "Who is the brother of Ida Berg?",
-        "When was #1 born?",
-        "Who is the brother of Bo Marsh?",
-        "When was #3 born?",
-    ),
-    "Which ship has the captain who died later, Night Ferry or Grey Gull?": (
-        ComparisonRule.LATER,
-        "Who is the captain of Night Ferry?",
-        "When did #1 die?",
-        "Who is the captain of Grey Gull?",
-        "When did #3 die?",
-    ),
-    "Which club has more members, Arden FC or Dun FC?": (
-        ComparisonRule.MORE,
-        "How many members does Arden FC have?",
-        "How many members does Dun FC have?",
-    ),
-    "Which crew sold more tickets last spring, Foss Yard or Arden Yard?": (
-        ComparisonRule.MORE,
-        "How many tickets last spring has Foss Yard sold?",
-        "How many tickets last spring has Arden Yard sold?",
-    ),
-    "Who was elected more times, Ida Berg or Bo Marsh?": (
-        ComparisonRule.MORE,
-        "How many times has Ida Berg been elected?",
-        "How many times has Bo Marsh been elected?",
-    ),
-    "Who has been in the club longer, Ida Berg or Bo Marsh?": (
-        ComparisonRule.EARLIER,
-        "Since when has Ida Berg been in the club?",
-        "Since when has Bo Marsh been in the club?",
-    ),
-    "Who joined the club first, the present treasurer or Bo Marsh?": (
-        ComparisonRule.EARLIER,
-        "When was it that the present treasurer joined the club?",
-        "When was it that Bo Marsh joined the club?",
-    ),
-    "Which lake has the larger area, Lake Orrin or Lake Foss?": (
-        ComparisonRule.MORE,
-        "What is the area of Lake Orrin?",
-        "What is the area of Lake Foss?",
-    ),
-    "Which bridge is lower, Tarn Bridge or Ox Bridge?": (
-        ComparisonRule.LESS,
-        "How high is Tarn Bridge?",
-        "How high is Ox Bridge?",
-    ),
-    "Which boat is more expensive, Gull or Tern?": (
-        ComparisonRule.MORE,
-        "What is the price of Gull?",
-        "What is the price of Tern?",
-    ),
-    "Which is older, Arden University or Dun University?": (
-        ComparisonRule.EARLIER,
-        "When was Arden University founded?",
-        "When was Dun University founded?",
-    ),
-    "Are Ida Berg and Bo Marsh from the same country?": (
-        ComparisonRule.SAME,
-        "What is the nationality of Ida Berg?",
-        "What is the nationality of Bo Marsh?",
-    ),
-    "Do Ida Berg and Bo Marsh share the same trade?": (
-        ComparisonRule.SAME,
-        "What is the trade of Ida Berg?",
-        "What is the trade of Bo Marsh?",
-    ),
-    "Were Night Ferry and The Glass Hen written by the same poet?": (
-        ComparisonRule.SAME,
-        "Who was Night Ferry written by?",
-        "Who was The Glass Hen written by?",
-    ),
-    "Were Ida Berg and Bo Marsh born in the same place?": (
-        ComparisonRule.SAME,
-        "Where was Ida Berg born?",
-        "Where was Bo Marsh born?",
-    ),
-    "Are Foss Light and Arden Light located in the same county?": (
-        ComparisonRule.SAME,
-        "In which county is Foss Light located?",
-        "In which county is Arden Light located?",
-    ),
-    "Are the director of Night Ferry and the director of The Glass Hen both Danish?": (
-        ComparisonRule.BOTH,
-        "Who is the director of Night Ferry?",
-        "Is #1 Danish?",
-        "Who is the director of The Glass Hen?",
-        "Is #3 Danish?",
-    ),
+COMPARED = {
+    "Which lighthouse was built earlier, Foss Light or Arden Light?": (ComparisonRule.LESS, False),
+    "which takes longer, the mill tour or the bread course": (ComparisonRule.MORE, False),
+    "Who has been in the club longer, Ida Berg or Bo Marsh?": (ComparisonRule.LESS, False),
+    "Which bridge is lower, Tarn Bridge or Ox Bridge?": (ComparisonRule.LESS, False),
+    "Which quote was cheaper, Alder or Birch?": (ComparisonRule.LESS, False),
+    "the old weir or the sluice, which is higher?": (ComparisonRule.MORE, False),
+    "Did Ida Berg pay more than Bo Marsh?": (ComparisonRule.MORE, True),
+    "Do Ida Berg and Bo Marsh have the same trade?": (ComparisonRule.SAME, True),
+    "Are the van and the trailer both insured with Tern Mutual?": (ComparisonRule.BOTH, True),
 }
 
-CLAIMED = {
-    "Is Ida Berg younger than Bo Marsh?": (ComparisonRule.LATER, "When was Ida Berg born?"),
-    "Is the Arden Bank younger than the Dun Bank?": (ComparisonRule.LATER, "When was the Arden Bank founded?"),
-    "Did Night Ferry come out after The Glass Hen?": (ComparisonRule.LATER, "When did Night Ferry come out?"),
-    "Was Arden founded more recently than Foss?": (ComparisonRule.LATER, "When was Arden founded?"),
-    "Was Arden founded earlier than Foss?": (ComparisonRule.EARLIER, "When was Arden founded?"),
-    "Does Lake Orrin have a greater depth than Lake Foss?": (ComparisonRule.MORE, "What is the depth of Lake Orrin?"),
-    "Did Ida Berg live longer than Bo Marsh?": (ComparisonRule.LONGER_LIFE, "When was Ida Berg born?"),
-    "Is the captain of the Gull older than the captain of the Tern?": (
-        ComparisonRule.EARLIER,
-        "Who is the captain of Gull?",
-    ),
+ONE_SIDED = {
+    "Which is older, {the weir} or {the sluice}?": ("Which is older, the weir?", "Which is older, the sluice?"),
+    "{Ida} or {Bo}: who joined first": ("Ida: who joined first", "Bo: who joined first"),
+    "Is {Gull} longer than {Tern}?": ("Is Gull longer than?", "Is Tern longer than?"),
+    "Are {Gull} and {Tern} both red?": ("Are Gull both red?", "Are Tern both red?"),
 }
 
-NO_COMPARISONS = [
-    "",
-    "Which is older?",
-    "Who wrote Night Ferry?",
-    "Was Night Ferry named after The Glass Hen?",
-    "Which boat is more accurate with maps, Gull or Tern?",
-    "Is Foss older?",
-    "Was Ida Berg born two years before Bo Marsh?",
-    "Which is better, Gull or Tern?" * 40,
-]
 
-
-@pytest.mark.parametrize("question", ASKED_OF_EACH)
-def test_what_is_asked_of_each_side(question: str) -> None:
-    by, *asked = ASKED_OF_EACH[question]
+@pytest.mark.parametrize("question", COMPARED)
+def test_sides_and_rule_are_those_that_the_question_has(question: str) -> None:
     comparison = find_comparison(question)
     assert comparison is not None
-    assert comparison.by is by
-    assert list(comparison.asked()) == asked
-    assert not comparison.claimed
+    assert (comparison.rule, comparison.claimed) == COMPARED[question]
+    assert all(side in question for side in comparison.sides)
 
 
-@pytest.mark.parametrize("question", CLAIMED)
-def test_an_order_that_is_claimed(question: str) -> None:
-    by, first = CLAIMED[question]
-    comparison = find_comparison(question)
-    assert comparison is not None
-    assert (comparison.claimed, comparison.by, comparison.asked()[0]) == (True, by, first)
-
-
-@pytest.mark.parametrize("question", NO_COMPARISONS)
+@pytest.mark.parametrize(
+    "question", ["", "Which is older?", "Who wrote Night Ferry?", "Do you take cards or cash?", "or, or or or?"]
+)
 def test_what_compares_nothing(question: str) -> None:
     assert find_comparison(question) is None
 
 
+@pytest.mark.parametrize("marked", ONE_SIDED)
+def test_each_side_is_asked_about_alone(marked: str) -> None:
+    first, second = marked.index("{"), marked.rindex("{") - 2
+    ends = marked.index("}") - 1, marked.rindex("}") - 3
+    question, sides = marked.replace("{", "").replace("}", ""), ((first, ends[0]), (second, ends[1]))
+    assert tuple(one_sided(question, sides, question[slice(*side)]) for side in sides) == ONE_SIDED[marked]
+
+
 @pytest.mark.parametrize(
-    ("question", "values", "answer"),
+    ("rule", "values", "chosen", "claimed"),
     [
-        ("Who was born later, Ida Berg or Bo Marsh?", ("3 May 1850", "4 May 1850"), "Bo Marsh"),
-        ("Who was born later, Ida Berg or Bo Marsh?", ("May 1850", "4 May 1850"), None),
-        ("Who was born later, Ida Berg or Bo Marsh?", ("1850", "in spring"), None),
-        ("Who died first, Ida Berg or Bo Marsh?", ("44 BC", "12 BC"), "Ida Berg"),
-        ("Who lived longer, Ida Berg or Bo Marsh?", ("1850", "1900", "1860", None), None),
-        ("Which club has more members, Arden FC or Dun FC?", ("1,200", "four hundred"), "Arden FC"),
-        ("Which club has fewer members, Arden FC or Dun FC?", ("1,200", "four hundred"), "Dun FC"),
-        ("Which club has more members, Arden FC or Dun FC?", ("120", "120"), None),
-        ("Is Ida Berg younger than Bo Marsh?", ("1862", "1850"), "yes"),
-        ("Is Ida Berg younger than Bo Marsh?", ("1850", "1862"), "no"),
-        ("Is Ida Berg younger than Bo Marsh?", ("1850", None), None),
-        ("Do Ida Berg and Bo Marsh share the same trade?", ("weaver", "a weaver"), "yes"),
-        ("Do Ida Berg and Bo Marsh share the same trade?", ("weaver", "smith"), "no"),
-        ("Are Ida Berg and Bo Marsh both painters?", ("yes", "yes"), "yes"),
-        ("Are Ida Berg and Bo Marsh both painters?", ("yes", "no"), "no"),
+        (ComparisonRule.MORE, ("3 May 1850", "4 May 1850"), "Bo Marsh", "no"),
+        (ComparisonRule.MORE, ("May 1850", "4 May 1850"), None, None),
+        (ComparisonRule.MORE, ("1850", "in spring"), None, None),
+        (ComparisonRule.LESS, ("44 BC", "12 BC"), "Ida Berg", "yes"),
+        (ComparisonRule.MORE, ("1,200", "four hundred"), "Ida Berg", "yes"),
+        (ComparisonRule.LESS, ("1,200", "four hundred"), "Bo Marsh", "no"),
+        (ComparisonRule.MORE, ("12", "twelve"), None, "no"),
+        (ComparisonRule.MORE, ("2 kg", "1.5 kg"), "Ida Berg", "yes"),
+        (ComparisonRule.SAME, ("weaver", "a weaver"), "yes", "yes"),
+        (ComparisonRule.SAME, ("Danish", "Norway"), "no", "no"),
+        (ComparisonRule.BOTH, ("yes", "yes"), "yes", "yes"),
+        (ComparisonRule.BOTH, ("yes", "no"), "no", "no"),
     ],
 )
-def test_the_values_decide(question: str, values: tuple[str | None, ...], answer: str | None) -> None:
-    comparison = find_comparison(question)
-    assert comparison is not None
-    assert comparison.verdict(values) == answer
+def test_the_values_decide(
+    rule: ComparisonRule, values: tuple[str, str], chosen: str | None, claimed: str | None
+) -> None:
+    sides, asked = ("Ida Berg", "Bo Marsh"), ("", "", "", "")
+    assert Comparison(sides, asked, rule, claimed=False).verdict(*values) == chosen
+    assert Comparison(sides, asked, rule, claimed=True).verdict(*values) == claimed

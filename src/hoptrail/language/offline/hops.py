@@ -1,8 +1,8 @@
 """Answer a whole question at once and, if it can be taken apart, hop by hop; the likelier answer is taken.
 
 A plan is followed by a beam search over the likeliest answers of each hop. An answer by hops has the confidence of its least
-likely hop, because one wrong step makes the rest a guess. Where both ways give the same answer, they count together. Findings of
-earlier hops are concluded by the plan too, and a new reading checks them.
+likely hop, because one wrong step makes the rest a guess. A comparison takes the likeliest values that decide it. Where both ways
+give the same answer, they count together. Findings of earlier hops are concluded by the plan too, and a new reading checks them.
 """
 
 from __future__ import annotations
@@ -10,15 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import product
 
 from hoptrail.language.closeness import UNITS
 from hoptrail.language.offline.answer_weights import ReadAnswer
 from hoptrail.language.offline.statement_reading import StatementReader
-from hoptrail.language.questions.comparisons import YES_OR_NO, Comparison, find_choice
+from hoptrail.language.questions.comparisons import Comparison
 from hoptrail.language.questions.plans import Plan
 from hoptrail.language.questions.references import complete, unresolved
 from hoptrail.language.tasks import Finding, Reading, Step
-from hoptrail.text.mentions import find_mentions, find_names
+from hoptrail.models.question_tagger import ComparisonRule, tag_question
+from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.values import same_answer, same_value
@@ -35,7 +37,7 @@ Hops = tuple[tuple[str, ReadAnswer], ...]  # completed sub-questions with their 
 
 def read_by_hops(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
     """The likelier answer to `question` at once or, if it is taken apart, by its plan, with one step for each hop."""
-    at_once = _at_once(question, plan, units, reader)
+    at_once = _at_once(question, units, reader)
     if len(plan.questions) == 1 and plan.comparison is None:
         return at_once
     by_plan = follow(question, plan, units, reader)
@@ -49,12 +51,11 @@ def read_by_hops(question: str, plan: Plan, units: Sequence[Unit], reader: State
     return max(by_plan, at_once, key=lambda reading: reading.confidence)
 
 
-def _at_once(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
+def _at_once(question: str, units: Sequence[Unit], reader: StatementReader) -> Reading:
     """The best answer to the whole question: one of the sides that are compared or offered, else no name in the question."""
-    choice = plan.comparison or find_choice(question)
-    if choice and (plan.comparison or all(map(find_names, choice.sides))):
+    if sides := [question[slice(*place)] for place in tag_question(question).sides]:
         found = reader.ranked(question, units, pairs=True)
-        matching = ((one, side) for one in found for side in choice.sides if same_answer(one.answer, side))
+        matching = ((one, side) for one in found for side in sides if same_answer(one.answer, side))
         best = next((replace(one, answer=side) for one, side in matching), None)
     else:
         named = [mention.text for mention in find_mentions(question, question=True)]
@@ -64,6 +65,8 @@ def _at_once(question: str, plan: Plan, units: Sequence[Unit], reader: Statement
 
 def follow(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
     """The answer along the likeliest way through the evidence, or the steps up to a hop without one; no name in the question."""
+    if plan.comparison is not None:
+        return _compare(question, plan.comparison, units, reader)
     named = [mention.text for mention in find_mentions(question, question=True)]
     ways: list[Hops] = [()]
     hops: Hops = ()
@@ -84,15 +87,36 @@ def follow(question: str, plan: Plan, units: Sequence[Unit], reader: StatementRe
             break
         hops = ways[0]
     found = [hop for _, hop in hops]
-    steps = tuple(Step(asked, hop.answer, hop.support) for asked, hop in hops)
-    ambiguous = plan.comparison is not None and _share_a_sentence(plan.comparison, found)
-    answer = None if ambiguous else plan.conclude([hop.answer for hop in found])
+    steps = _steps(hops)
+    answer = plan.conclude([hop.answer for hop in found])
     if answer is None:
         return Reading(None, steps)
-    if plan.comparison is not None:
-        spans = dict.fromkeys(span for step in steps for span in step.support)
-        steps = (*steps, Step(question, answer, tuple(spans)))
     return Reading(answer, steps, round(min(hop.confidence for hop in found), 4))
+
+
+def _compare(question: str, comparison: Comparison, units: Sequence[Unit], reader: StatementReader) -> Reading:
+    """The answer from the likeliest values of both sides that decide; without one, the likeliest values as steps."""
+    spans = comparison.rule is not ComparisonRule.BOTH
+    sides: list[list[tuple[str, ReadAnswer]]] = []
+    for asked in comparison.questions:
+        values = reader.ranked(asked, _nearest(asked, units), comparison.sides, pairs=spans, spans=spans)
+        sides.append([(asked, one) for one in values[:_BEAM]])
+    ways = sorted(product(*sides), key=_probability, reverse=True)
+    found = [side[0] for side in sides if side]
+    for way in ways:
+        (_, first), (_, second) = way
+        if first.support == second.support and first.answer == second.answer:
+            continue  # it is unknown which side the value belongs to
+        if verdict := comparison.verdict(first.answer, second.answer):
+            # Of two sides, a wrong value leaves the right one as often as not.
+            confidence = _probability(way) if comparison.claimed else (1 + _probability(way)) / 2
+            support = tuple(dict.fromkeys((*first.support, *second.support)))
+            return Reading(verdict, (*_steps(way), Step(question, verdict, support)), round(confidence, 4))
+    return Reading(None, _steps(found))
+
+
+def _steps(way: Sequence[tuple[str, ReadAnswer]]) -> tuple[Step, ...]:
+    return tuple(Step(asked, one.answer, one.support) for asked, one in way)
 
 
 def _probability(way: Hops) -> float:
@@ -103,14 +127,6 @@ def _nearest(asked: str, units: Sequence[Unit]) -> list[Unit]:
     """The units that say most of a sub-question, these first: they were ranked for the whole question."""
     stems = content_stems(asked)
     return sorted(units, key=lambda unit: -len(stems & content_stems(unit.searchable)))[:UNITS]
-
-
-def _share_a_sentence(comparison: Comparison, found: Sequence[ReadAnswer]) -> bool:
-    """Whether values of both sides come from one sentence, so that it is unknown which side each belongs to."""
-    each = len(comparison.questions)
-    if len(found) < 2 * each or comparison.by in YES_OR_NO:
-        return False
-    return any(one.support == other.support for one, other in zip(found[:each], found[each : 2 * each], strict=True))
 
 
 def conclude(

@@ -85,10 +85,18 @@ class StatementReader:
         return settling(self.model, question, texts) if self.model else ()
 
     def ranked(
-        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, pairs: bool = False
+        self,
+        question: str,
+        units: Sequence[Unit],
+        avoid: Sequence[str] = (),
+        *,
+        pairs: bool = False,
+        spans: bool = False,
     ) -> list[ReadAnswer]:
-        """All distinct answers, from `pairs` too, but no names to `avoid`, best first; only yes and no if these are asked for."""
-        if tag_question(question).kind is AnswerKind.YES_NO:
+        """All distinct answers, from `pairs` too, but no names to `avoid`, best first; only yes and no if these are asked for,
+        unless `spans` are wanted.
+        """
+        if not spans and tag_question(question).kind is AnswerKind.YES_NO:
             return self._verdicts(question, units)
         disputed, rest = self._answers(self.candidates(question, units, avoid, pairs=pairs))
         return [*those_that_hold(disputed), *rest]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from hoptrail.language.questions.comparisons import Comparison, find_comparison
 from hoptrail.models.prompt_text import whole_text
-from hoptrail.models.question_tagger import Extent, QuestionForm, tag_question
+from hoptrail.models.question_tagger import Extent, tag_question
 from hoptrail.text.lexicon import PREPOSITIONS, is_person_noun, word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import words
@@ -28,11 +28,19 @@ class Plan:
     questions: tuple[str, ...]
     comparison: Comparison | None = None
 
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """What is searched for: the sub-questions, and of a comparison those about what its sides lead to."""
+        return self.comparison.searched if self.comparison else self.questions
+
     def conclude(self, answers: Sequence[str | None]) -> str | None:
         """The answer from the answers to `questions`; None if one is missing or they do not conclude."""
         if len(answers) < len(self.questions):
             return None
-        return self.comparison.verdict(answers) if self.comparison else answers[-1]
+        last, one = answers[-1], answers[0]
+        if self.comparison is None or one is None or last is None:
+            return last if self.comparison is None else None
+        return self.comparison.verdict(one, last)
 
 
 def make_plan(question: str, most_hops: int, longest: int) -> Plan:
@@ -40,9 +48,9 @@ def make_plan(question: str, most_hops: int, longest: int) -> Plan:
     if len(question) > longest:
         return Plan((question,))
     line = whole_text(squeeze(question))
-    comparison = find_comparison(line) if tag_question(line).form is QuestionForm.COMPARE else None
-    if comparison is not None and len(comparison.asked()) <= most_hops:
-        return Plan(comparison.asked(), comparison)
+    comparison = find_comparison(line)
+    if comparison is not None and len(comparison.questions) <= most_hops:
+        return Plan(comparison.questions, comparison)
     return Plan(_chain(line, most_hops))
 
 

@@ -62,7 +62,7 @@ class PathQueries:
     def of(cls, question: str, steps: Sequence[str] | None = None) -> PathQueries:
         """The queries of a question; without `steps` rules decompose it."""
         if steps is None:
-            steps = make_plan(question, MOST_STEPS, QUESTION_CHARACTERS).questions
+            steps = make_plan(question, MOST_STEPS, QUESTION_CHARACTERS).searched
         several = tuple(steps[:MOST_STEPS]) if len(steps) > 1 else ()
         return cls(question, several, stretches(question), tuple(dict.fromkeys(_words(question))))
 
