@@ -38,6 +38,7 @@ _BARE = re.compile(
 _DESCRIBES = re.compile(r"\b(?:of|that|who|which|where|by|in|with|from|whose|when|for|on|at|named|called)\b|['’]s\b")
 _COMPARES = re.compile(r"highest|lowest|first|older|both|same|equal|difference|true|either|which|earlier|larger")
 _REWRAPPED, _JOINED = 1500, 700
+_RETITLED = 4  # copies of a public comparison, with other titles
 _FRAGMENT = 3  # words of a follow-up that is asked with all of them
 _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
 """Weights of what was written by hand, of questions out of it, of public questions and of what is made from rows."""
@@ -113,15 +114,22 @@ def compared(data: Path = DATA) -> list[QuestionExample]:
 
 
 def _of_titles(data: Path) -> Iterator[QuestionExample]:
-    """Comparisons of the training sets that name the titles of two passages."""
+    """Comparisons of the training sets that name the titles of two passages, also with other titles in their places."""
+    draw = random.Random(5)
     for name in ("2wiki_train", "hotpotqa_train"):
         asked = read_multi_hop(data / name)
+        known = [str(passage["title"]) for passage in asked.passages.values()]
         for row in (row for row in asked.questions if "comparison" in row["type"]):
             question, titles = row["question"], (str(asked.passages[one]["title"]) for one in row["supporting"])
             found = ((question.lower().find(title.lower()), len(title)) for title in titles)
-            sides = tuple(sorted((at, at + length) for at, length in found if at >= 0))
+            sides = sorted((at, at + length) for at, length in found if at >= 0)
             if len(sides) == 2 and sides[0][1] < sides[1][0]:
-                yield QuestionExample(question, form=QuestionForm.COMPARE, sides=sides)
+                (first, end), (start, last) = sides
+                own = question[first:end], question[start:last]
+                for one, other in (own, *(draw.sample(known, 2) for _ in range(_RETITLED))):
+                    marked = f"{question[:first]}{{{{{one}}}}}{question[end:start]}{{{{{other}}}}}{question[last:]}"
+                    text, places = unmarked(marked)
+                    yield QuestionExample(text, form=QuestionForm.COMPARE, sides=places)
 
 
 def judged() -> list[QuestionExample]:

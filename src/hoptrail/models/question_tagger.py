@@ -45,7 +45,7 @@ LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
 NARROW = 192  # the width of the layers for messages, times and comparisons
 _LEAST_LIKELY = 0.7  # a less likely relation is none, a less likely kind a short answer
 _LEAST_LIKELY_LIST = 0.94  # the same for lists, because what might be several things often is one
-_COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0, "sides": 1.0}
+_COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0, "sides": 2.0}
 """Of a place in log probability; between 1 and 4 the judged rows hardly change."""
 
 KINDS = (AnswerKind.SHORT, AnswerKind.LIST, AnswerKind.YES_NO, AnswerKind.STEPS, AnswerKind.PASSAGE)
