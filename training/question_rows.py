@@ -17,11 +17,12 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from hoptrail.language.offline.statement_text import listed_text
+from hoptrail.language.questions.comparisons import one_sided
 from hoptrail.models.question_tagger import KINDS, ComparisonRule, Extent, QuestionForm, TimeRelation, WantedReply
 from hoptrail.types import AnswerKind
 from training.sources import DATA, read_lines, read_multi_hop
@@ -108,9 +109,34 @@ def timed(folder: Path = FOLDER) -> list[QuestionExample]:
 
 
 def compared(data: Path = DATA) -> list[QuestionExample]:
-    """Questions that compare two things."""
-    plans = (example for row in read_lines(FOLDER / "plans.jsonl") for example in of_plan(row) if example.sides)
-    return [*map(of_comparison, read_lines(FOLDER / "comparisons.jsonl")), *plans, *_of_titles(data)]
+    """Questions that compare two things, the same about one alone and with both values, and questions that compare nothing."""
+    rows = list(read_lines(FOLDER / "comparisons.jsonl"))
+    plans = [
+        example for row in read_lines(FOLDER / "plans.jsonl") for example in of_plan(row) if "#" not in example.message
+    ]
+    none = [replace(example, sides=()) for example in plans if not example.sides][::2]
+    halves = [half for at, row in enumerate(rows) for half in (_one_sided(row, at % 2), _with_values(row)) if half]
+    return [*map(of_comparison, rows), *halves, *(one for one in plans if one.sides), *none, *_of_titles(data)]
+
+
+def _one_sided(row: Mapping[str, Any], side: int) -> QuestionExample:
+    """The question about one side, as `find_comparison` asks it."""
+    question, places = unmarked(row["question"])
+    own = question[slice(*places[side])]
+    text = one_sided(question, places, own)
+    start = text.index(own, places[0][0])
+    rule = ComparisonRule[row["rule"].upper()]
+    return QuestionExample(text, sides=((start, start + len(own)),), rule=rule, weight=_PARTS)
+
+
+def _with_values(row: Mapping[str, Any]) -> QuestionExample | None:
+    """The question and both values: a date of birth is less for the older one, an age more."""
+    values = [side["value"] for side in row["sides"] if "value" in side]
+    if len(values) < 2:
+        return None
+    return QuestionExample(
+        unmarked(row["question"])[0], text="; ".join(values), rule=ComparisonRule[row["rule"].upper()]
+    )
 
 
 def _of_titles(data: Path) -> Iterator[QuestionExample]:
