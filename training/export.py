@@ -78,6 +78,8 @@ def learned_texts(data: Path, seed: int) -> Iterator[str]:
             yield from (example.question, example.text)
     for one in material.pools.blocks:
         yield from (one.question, *one.texts)
+    for side in material.pools.compared:
+        yield from (side.question, *(side.text or ()), *side.others)
     for choice in (*material.written, *material.paragraphs):
         yield from filter(None, (choice.question, choice.settling, *choice.others))
     for message in examples_of_tagger(data):

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from hoptrail.models.networks import fingerprint
-from training import made, sources
+from training import compared, made, sources
 from training.contrast import blocks, worlds
 from training.contrast.changed import alone
 from training.contrast.made import pair
@@ -26,12 +26,12 @@ from training.written import written
 
 ROUND = 1000  # examples
 SHARES: Mapping[str, float] = {
-    "alone": 0.246, "pairs": 0.1, "paths": 0.13, "blocks": 0.13,
+    "alone": 0.146, "pairs": 0.1, "paths": 0.13, "blocks": 0.13, "compared": 0.1,
     "worlds": 0.03, "written": 0.1, "reading": 0.05, "sentences": 0.012, "steps": 0.018, "whole": 0.009, "after": 0.05,
     "yes_no": 0.021, "helps": 0.006,
     "rows": 0.006, "linked": 0.06, "manuals": 0.003, "stated": 0.006, "unanswerable": 0.015, "without_answer": 0.008,
 }  # fmt: skip
-"""Proportions of a round, by pool. The first four are made group by group, the pools after `helps` derived from the others."""
+"""Proportions of a round, by pool. The first five are made group by group, the pools after `helps` derived from the others."""
 GROUP = 4  # examples of a pair, or of a question with its statements, that a round takes
 
 EVALUATED = ("2wiki", "2wiki_context", "hotpotqa", "musique", "multihoprag", "strategyqa")
@@ -53,6 +53,7 @@ class Pools:
     links: Links
     choices: Sequence[Choice]
     blocks: Sequence[blocks.Asked]
+    compared: Sequence[compared.Compared]
     seed: int
 
     def round(self, number: int) -> list[Example]:
@@ -66,7 +67,7 @@ class Pools:
         return [as_typed(example, draw) for example in drawn]
 
     def _make(self, pool: str, place: int, draw: random.Random) -> Example:
-        if pool in {"alone", "pairs", "paths", "blocks"}:
+        if pool in {"alone", "pairs", "paths", "blocks", "compared"}:
             group = random.Random(f"{self.seed}:{pool}:{place // GROUP}")
             examples = self._group(pool, place // GROUP, group)
             group.shuffle(examples)
@@ -92,6 +93,8 @@ class Pools:
             return alone(self.choices[number % len(self.choices)], draw)
         if pool == "blocks":
             return self.blocks[number % len(self.blocks)].examples(draw)
+        if pool == "compared":
+            return self.compared[number % len(self.compared)].examples(draw)
         return pair(draw) if pool == "pairs" else path(draw).examples
 
 
@@ -104,7 +107,7 @@ def read_pools(data: Path, seed: int, choices: Sequence[Choice]) -> Pools:
     for pool, example in sources.spans(data / READING):
         read[pool].append(example)
     read["yes_no"] += sources.judgements(data / READING)
-    names, known = list[str](), list[Fact]()
+    names, known, sides = list[str](), list[Fact](), compared.learned()
     held_out = {fingerprint(passage["text"]) for name in EVALUATED for passage in sources.corpus_of(data / name)}
     for folder in MULTI_HOP:
         multi_hop = sources.read_multi_hop(data / folder, held_out)
@@ -113,6 +116,7 @@ def read_pools(data: Path, seed: int, choices: Sequence[Choice]) -> Pools:
         read["after"] += sources.after_others(multi_hop)
         for example in sources.whole_questions(multi_hop):
             read["whole" if example.verdict is None else "yes_no"].append(example)
+        sides += compared.of_steps(multi_hop)
         names += (str(passage["title"]) for passage in multi_hop.passages.values())
         known += facts(multi_hop)
     for pool, examples in read.items():
@@ -130,4 +134,5 @@ def read_pools(data: Path, seed: int, choices: Sequence[Choice]) -> Pools:
     chosen = random.Random(f"{seed}:choices").sample(choices, len(choices))
     near = blocks.learned()
     random.Random(f"{seed}:blocks").shuffle(near)
-    return Pools(training, validation, kinds, Distractors.of(texts), known, links, chosen, near, seed)
+    random.Random(f"{seed}:compared").shuffle(sides)
+    return Pools(training, validation, kinds, Distractors.of(texts), known, links, chosen, near, sides, seed)

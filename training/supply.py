@@ -22,10 +22,8 @@ from training.statements import HELD_OUT, Choice, choices_in_paragraphs, choices
 from training.written import worlds
 
 _WRITTEN = 0.68  # share of the questions about `training/written` among those whose statements are ranked
-_PATHS, _BLOCKS = (
-    0.3,
-    0.2,
-)  # shares of questions about made pairs of statements, and of near misses by hand, among those
+_PATHS, _BLOCKS, _COMPARED = 0.3, 0.2, 0.15
+"""Shares of questions about made pairs of statements, of near misses by hand, and of sides of comparisons, among those."""
 _UNSETTLED = 0.25  # share of these without the pair that answers
 _PIECES_A_QUESTION = 600  # word pieces of examples for which a step has one question with statements
 _LONGEST_STATEMENT = 72  # word pieces
@@ -86,6 +84,11 @@ class Steps(IterableDataset[Step]):
         for _ in range(self._budget // _PIECES_A_QUESTION):
             if draw.random() < _PATHS:
                 made.append(self._path(draw))
+                continue
+            if draw.random() < _COMPARED:
+                side = draw.choice(material.pools.compared)
+                asked, is_settled = typed(side.question, draw), side.text is not None
+                made.append(ranked(asked, side.ranked(draw), self._pieces, is_settled=is_settled))
                 continue
             if draw.random() < _BLOCKS:
                 near = draw.choice(material.pools.blocks)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer
 from training.batches import UNTAUGHT, Pieces, Ranked, cut, encode, step_of
+from training.compared import learned
 from training.contrast import blocks
 from training.examples import Example, Verdict, answered_at
 from training.linked import linked, links_of
@@ -217,8 +218,9 @@ def test_a_round_is_a_function_of_the_seed_and_its_number() -> None:
     links = links_of([example("Who keeps the harbour of Oslo?"), example("What did Ida Berg keep?", "the harbour")])
     choices = [Choice("Who keeps it?", "Ida keeps it.", (), "Ida")]
     near = list(blocks.asked("offices-and-law"))[:8]
-    found = Pools(pools, {}, kinds, distractors, FACTS, links, choices, near, seed=1)
-    assert found.round(3) == Pools(pools, {}, kinds, distractors, FACTS, links, choices, near, seed=1).round(3)
+    material: tuple[Any, ...] = (pools, {}, kinds, distractors, FACTS, links, choices, near, learned()[:8])
+    found = Pools(*material, seed=1)
+    assert found.round(3) == Pools(*material, seed=1).round(3)
     assert found.round(3) != found.round(4)
     assert len(found.round(3)) == pytest.approx(ROUND, abs=len(SHARES))
 

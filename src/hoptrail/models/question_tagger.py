@@ -115,22 +115,26 @@ class QuestionTagger:
         offsets, heads = self._heads(question)
         odds = heads["kind"] - np.logaddexp.reduce(heads["kind"])
         kind, form, inner = KINDS[int(odds.argmax())], QuestionForm(int(heads["form"].argmax())), heads["inner"]
-        # A difference is told as one answer, so that its form is often SINGLE.
-        compares = heads["form"][QuestionForm.COMPARE.value] >= heads["form"].max() - 1
-        sides = tuple(place for place, _ in _marked("sides", heads, offsets, question)) if compares else ()
+        sides = tuple(place for place, _ in _marked("sides", heads, offsets, question))
+        rule = ComparisonRule(int(heads["rule"].argmax()))
         is_difference = kind is AnswerKind.PASSAGE and len(sides) == 2
         if not is_difference and odds.max() < np.log(_LEAST_LIKELY_LIST if kind is AnswerKind.LIST else _LEAST_LIKELY):
             kind = AnswerKind.SHORT
         if form is not QuestionForm.CHAIN or not offsets:
-            return QuestionTags(kind, form, None, sides, ComparisonRule(int(heads["rule"].argmax())))
+            return QuestionTags(kind, form, None, sides, rule)
         spans = np.where(np.tri(len(offsets), k=-1, dtype=bool), -np.inf, inner[:, :1] + inner[:, 1])
         first, last = divmod(int(spans.argmax()), len(offsets))
-        return QuestionTags(kind, form, (offsets[first][0], offsets[last][1]), sides)
+        return QuestionTags(kind, form, (offsets[first][0], offsets[last][1]), sides, rule)
 
     def tag_text(self, question: str, text: str) -> tuple[tuple[Extent, float], ...]:
         """The places in the first `LONGEST_TEXT` word pieces that answer a question, each with its words' log probability."""
         offsets, heads = self._heads(question, text)
         return tuple(_marked("items", heads, offsets, text))
+
+    def tag_values(self, question: str, values: Sequence[str]) -> ComparisonRule:
+        """How two values decide a question: a date of birth is less for the older one, an age more."""
+        _, heads = self._heads(question, "; ".join(values))
+        return ComparisonRule(int(heads["rule"].argmax()))
 
     def tag_time(self, question: str) -> TimeTags:
         offsets, heads = self._heads(question)
@@ -199,6 +203,11 @@ def tag_time(question: str) -> TimeTags:
 def tag_text(question: str, text: str) -> tuple[tuple[Extent, float], ...]:
     """The words of a text that answer a question, by the installed weights. Raises: ModelUnavailable: as for `QuestionTagger`."""
     return _installed().tag_text(question, text)
+
+
+def tag_values(question: str, values: Sequence[str]) -> ComparisonRule:
+    """How two values decide a question, by the installed weights. Raises: ModelUnavailable: as for `QuestionTagger`."""
+    return _installed().tag_values(question, values)
 
 
 def _marked(

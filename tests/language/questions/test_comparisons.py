@@ -27,6 +27,14 @@ ONE_SIDED = {
 }
 
 
+ASKED = {
+    ComparisonRule.MORE: "Which has more, Ida Berg or Bo Marsh?",
+    ComparisonRule.LESS: "Which has less, Ida Berg or Bo Marsh?",
+    ComparisonRule.SAME: "Do Ida Berg and Bo Marsh have the same trade?",
+    ComparisonRule.BOTH: "Are Ida Berg and Bo Marsh both painters?",
+}
+
+
 @pytest.mark.parametrize("question", COMPARED)
 def test_sides_and_rule_are_those_that_the_question_has(question: str) -> None:
     comparison = find_comparison(question)
@@ -70,6 +78,13 @@ def test_each_side_is_asked_about_alone(marked: str) -> None:
 def test_the_values_decide(
     rule: ComparisonRule, values: tuple[str, str], chosen: str | None, claimed: str | None
 ) -> None:
-    sides, asked = ("Ida Berg", "Bo Marsh"), ("", "", "", "")
-    assert Comparison(sides, asked, rule, claimed=False).verdict(*values) == chosen
-    assert Comparison(sides, asked, rule, claimed=True).verdict(*values) == claimed
+    question, sides = ASKED[rule], ("Ida Berg", "Bo Marsh")
+    assert Comparison(question, sides, (), rule, claimed=False).verdict(*values) == chosen
+    assert Comparison(question, sides, (), rule, claimed=True).verdict(*values) == claimed
+
+
+def test_who_is_older_was_born_earlier_or_has_more_years() -> None:
+    comparison = find_comparison("Who is older, Ida Berg or Bo Marsh?")
+    assert comparison is not None
+    assert comparison.verdict("1850", "1862") == "Ida Berg"
+    assert comparison.verdict("34", "46") == "Bo Marsh"

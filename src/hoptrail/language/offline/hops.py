@@ -96,10 +96,9 @@ def follow(question: str, plan: Plan, units: Sequence[Unit], reader: StatementRe
 
 def _compare(question: str, comparison: Comparison, units: Sequence[Unit], reader: StatementReader) -> Reading:
     """The answer from the likeliest values of both sides that decide; without one, the likeliest values as steps."""
-    spans = comparison.rule is not ComparisonRule.BOTH
     sides: list[list[tuple[str, ReadAnswer]]] = []
     for asked in comparison.questions:
-        values = reader.ranked(asked, _nearest(asked, units), comparison.sides, pairs=spans, spans=spans)
+        values = reader.ranked(asked, _nearest(asked, units), comparison.sides, pairs=True)
         sides.append([(asked, one) for one in values[:_BEAM]])
     ways = sorted(product(*sides), key=_probability, reverse=True)
     found = [side[0] for side in sides if side]
@@ -108,8 +107,12 @@ def _compare(question: str, comparison: Comparison, units: Sequence[Unit], reade
         if first.support == second.support and first.answer == second.answer:
             continue  # it is unknown which side the value belongs to
         if verdict := comparison.verdict(first.answer, second.answer):
-            # Of two sides, a wrong value leaves the right one as often as not.
-            confidence = _probability(way) if comparison.claimed else (1 + _probability(way)) / 2
+            confidence = _probability(way)
+            if comparison.rule in {
+                ComparisonRule.LESS,
+                ComparisonRule.MORE,
+            }:  # a wrong value may still leave the order right
+                confidence = (1 + math.sqrt(confidence)) / 2
             support = tuple(dict.fromkeys((*first.support, *second.support)))
             return Reading(verdict, (*_steps(way), Step(question, verdict, support)), round(confidence, 4))
     return Reading(None, _steps(found))

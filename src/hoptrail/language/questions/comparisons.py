@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.models.question_tagger import ComparisonRule, Extent, QuestionForm, tag_question
+from hoptrail.models.question_tagger import ComparisonRule, Extent, QuestionForm, tag_question, tag_values
 from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.values import date_order, read_amount, read_date, same_value
 from hoptrail.text.words import words
@@ -22,6 +22,7 @@ class Comparison:
     (`#1`), because a side may only lead to the value. `claimed`: yes or no is asked; of an order, whether it holds of the first.
     """
 
+    question: str
     sides: tuple[str, str]
     searched: tuple[str, ...]
     rule: ComparisonRule
@@ -41,7 +42,7 @@ class Comparison:
         order = _order(first, second)
         if order is None or (order == 0 and not self.claimed):
             return None
-        is_first = order > 0 if self.rule is ComparisonRule.MORE else order < 0
+        is_first = order > 0 if tag_values(self.question, (first, second)) is ComparisonRule.MORE else order < 0
         return ("yes" if is_first else "no") if self.claimed else self.sides[not is_first]
 
 
@@ -52,7 +53,7 @@ def find_comparison(question: str) -> Comparison | None:
         return None
     one, other = (question[start:end].strip(" ,") for start, end in tags.sides)
     searched = tuple(one_sided(question, tags.sides, side) for side in (one, "#1", other, "#3"))
-    return Comparison((one, other), searched, tags.rule, tags.kind is AnswerKind.YES_NO)
+    return Comparison(question, (one, other), searched, tags.rule, tags.kind is AnswerKind.YES_NO)
 
 
 def one_sided(question: str, sides: Sequence[Extent], side: str) -> str:
