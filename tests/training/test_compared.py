@@ -79,7 +79,7 @@ def test_the_tagger_learns_both_sides_one_and_none(tmp_path: Path) -> None:
         for file, lines in rows.items():
             (tmp_path / name / f"{file}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     found = compared(tmp_path)
-    assert {len(one.sides) for one in found if one.sides is not None} == {0, 1, 2}
+    assert {len(one.sides) for one in found if one.sides is not None} >= {0, 1, 2}
     assert all(one.text for one in found if one.sides is None)
     told = [one for one in found if one.message == "Are Gull and Tern boats?"]
     assert [[one.message[slice(*side)] for side in one.sides or ()] for one in told] == [["Gull", "Tern"]] * 2

@@ -218,9 +218,9 @@ def test_a_round_is_a_function_of_the_seed_and_its_number() -> None:
     links = links_of([example("Who keeps the harbour of Oslo?"), example("What did Ida Berg keep?", "the harbour")])
     choices = [Choice("Who keeps it?", "Ida keeps it.", (), "Ida")]
     near = list(blocks.asked("offices-and-law"))[:8]
-    material: tuple[Any, ...] = (pools, {}, kinds, distractors, FACTS, links, choices, near, learned()[:8])
-    found = Pools(*material, seed=1)
-    assert found.round(3) == Pools(*material, seed=1).round(3)
+    material: tuple[Any, ...] = (pools, {}, kinds, distractors, FACTS, links, choices, near, learned()[:8], 1)
+    found = Pools(*material)
+    assert found.round(3) == Pools(*material).round(3)
     assert found.round(3) != found.round(4)
     assert len(found.round(3)) == pytest.approx(ROUND, abs=len(SHARES))
 
