@@ -82,4 +82,5 @@ def test_the_tagger_learns_both_sides_one_and_none(tmp_path: Path) -> None:
     assert {len(one.sides) for one in found if one.sides is not None} >= {0, 1, 2}
     assert all(one.text for one in found if one.sides is None)
     told = [one for one in found if one.message == "Are Gull and Tern boats?"]
-    assert [[one.message[slice(*side)] for side in one.sides or ()] for one in told] == [["Gull", "Tern"]] * 2
+    assert {tuple(one.message[slice(*side)] for side in one.sides or ()) for one in told} == {("Gull", "Tern")}
+    assert any(one.message == "Are Tern and Gull boats?" for one in found)  # other titles in their places
