@@ -31,7 +31,8 @@ CLS, SEP = 101, 102
 """The marks before a sequence and after each text."""
 TRAINED = "trained.bin"
 _PACKAGE = "hoptrail_reader"
-_FILE = "weights.npz"
+READER, VALUE_READER = "weights.npz", "values.npz"
+"""The weights of the reader, and of the same network where the value of one side of a comparison is asked for."""
 _SCALE = ".scale"
 
 
@@ -74,7 +75,7 @@ def whole_tokenizer() -> Tokenizer:
     return open_tokenizer(packaged_folder() / "tokenizer.json")
 
 
-def read_reader_weights(folder: Path, file_name: str = _FILE) -> dict[str, NDArray[np.float32]]:
+def read_reader_weights(folder: Path, file_name: str = READER) -> dict[str, NDArray[np.float32]]:
     """The tensors of a file, stored as eight-bit integers with a scale per row. Raises: ModelUnavailable: it cannot be read."""
     path = folder / file_name
     try:

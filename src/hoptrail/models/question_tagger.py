@@ -115,7 +115,9 @@ class QuestionTagger:
         offsets, heads = self._heads(question)
         odds = heads["kind"] - np.logaddexp.reduce(heads["kind"])
         kind, form, inner = KINDS[int(odds.argmax())], QuestionForm(int(heads["form"].argmax())), heads["inner"]
-        sides = tuple(place for place, _ in _marked("sides", heads, offsets, question))
+        # A difference is told as one answer, so that its form is often SINGLE, if barely.
+        compares = heads["form"][QuestionForm.COMPARE.value] >= heads["form"].max() - 1
+        sides = tuple(place for place, _ in _marked("sides", heads, offsets, question)) if compares else ()
         rule = ComparisonRule(int(heads["rule"].argmax()))
         is_difference = kind is AnswerKind.PASSAGE and len(sides) == 2
         if not is_difference and odds.max() < np.log(_LEAST_LIKELY_LIST if kind is AnswerKind.LIST else _LEAST_LIKELY):

@@ -4,7 +4,8 @@
 
 There is one trunk, with the architecture of the encoder that ships, and a head for each judgement: start and end of the answer
 (both at [CLS] where the text does not answer), the verdict on a yes/no question or a claim, whether the text helps to find the
-answer, whether a statement settles the question. Texts are cut at 512 word pieces. Probabilities are not calibrated.
+answer, whether a statement settles the question. Texts are cut at 512 word pieces. Probabilities are not calibrated. The value of
+one side of a comparison is read by weights of their own: learned together, other answers suffered (docs/decisions/reading.md).
 
 Devlin et al. 2019 (BERT), sections 4.2 and 4.3, for span and absence of an answer.
 """
@@ -21,7 +22,7 @@ from typing import Protocol
 import numpy as np
 
 from hoptrail.models.encoder import FloatMatrix, Latest
-from hoptrail.models.networks import CLS, SEP, TrainedNetwork, read_reader_weights, reader_folder
+from hoptrail.models.networks import CLS, READER, SEP, TrainedNetwork, read_reader_weights, reader_folder
 
 PIECE_HEADS, WHOLE_HEADS = ("span",), ("verdict", "helps", "settles")
 """The heads that judge each word piece, and those that judge the whole at [CLS]."""
@@ -76,16 +77,16 @@ class TextReading:
 
 
 @cache
-def installed_reader() -> Remembered:
-    """The reader of the installed package, one per process. Raises: ModelUnavailable: as for `Reader`."""
-    return Remembered(Reader())
+def installed_reader(file_name: str = READER) -> Remembered:
+    """The reader of the installed package with these weights, one per process. Raises: ModelUnavailable: as for `Reader`."""
+    return Remembered(Reader(file_name=file_name))
 
 
 class Reader:
     """Reads texts. Thread-safe. Raises: ModelUnavailable: the weights are missing, unusable, or for another encoder."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._network = TrainedNetwork("reader", read_reader_weights(folder or reader_folder()))
+    def __init__(self, folder: Path | None = None, file_name: str = READER) -> None:
+        self._network = TrainedNetwork("reader", read_reader_weights(folder or reader_folder(), file_name))
 
     def read(self, pairs: Sequence[ToRead]) -> list[TextReading]:
         return list(map(self._read, pairs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hoptrail.language.offline.hops import follow
+from hoptrail.language.offline.hops import compare, follow
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.statement_reading import StatementReader
 from hoptrail.language.questions.plans import make_plan
@@ -20,7 +20,10 @@ FIRST, SECOND = "Who is the designer of the Gull?", "Where was {} born?"
 
 def followed(question: str, units: tuple[Unit, ...], script: Mapping[str, Mapping[str, float]]) -> Reading:
     plan = make_plan(question, SETTINGS.most_hops, SETTINGS.question_characters)
-    return follow(question, plan, units, StatementReader(ScriptedReader(script), None))
+    reader = StatementReader(ScriptedReader(script), None)
+    if plan.comparison is not None:
+        return compare(question, plan.comparison, units, reader, reader)
+    return follow(question, plan, units, reader)
 
 
 def test_a_first_answer_that_leads_nowhere_is_given_up(passage: MakeUnit) -> None:

@@ -8,7 +8,7 @@ give the same answer, they count together. Findings of earlier hops are conclude
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -35,12 +35,19 @@ _CONTRADICTED = 0.35  # confidence in a conclusion from findings if reading the 
 Hops = tuple[tuple[str, ReadAnswer], ...]  # completed sub-questions with their answers
 
 
-def read_by_hops(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
-    """The likelier answer to `question` at once or, if it is taken apart, by its plan, with one step for each hop."""
+def read_by_hops(
+    question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader, values: Callable[[], StatementReader]
+) -> Reading:
+    """The likelier answer to `question` at once or, if it is taken apart, by its plan, with one step for each hop. What is
+    compared is read by the reader that `values` gives.
+    """
     at_once = _at_once(question, units, reader)
     if len(plan.questions) == 1 and plan.comparison is None:
         return at_once
-    by_plan = follow(question, plan, units, reader)
+    if plan.comparison is not None:
+        by_plan = compare(question, plan.comparison, units, reader, values())
+    else:
+        by_plan = follow(question, plan, units, reader)
     if at_once.answer is None:
         return by_plan
     if by_plan.answer is None:
@@ -53,7 +60,7 @@ def read_by_hops(question: str, plan: Plan, units: Sequence[Unit], reader: State
 
 def _at_once(question: str, units: Sequence[Unit], reader: StatementReader) -> Reading:
     """The best answer to the whole question: one of the sides that are compared or offered, else no name in the question."""
-    if sides := [question[slice(*place)] for place in tag_question(question).sides]:
+    if len(sides := [question[slice(*place)] for place in tag_question(question).sides]) > 1:
         found = reader.ranked(question, units, pairs=True)
         matching = ((one, side) for one in found for side in sides if same_answer(one.answer, side))
         best = next((replace(one, answer=side) for one, side in matching), None)
@@ -65,8 +72,6 @@ def _at_once(question: str, units: Sequence[Unit], reader: StatementReader) -> R
 
 def follow(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
     """The answer along the likeliest way through the evidence, or the steps up to a hop without one; no name in the question."""
-    if plan.comparison is not None:
-        return _compare(question, plan.comparison, units, reader)
     named = [mention.text for mention in find_mentions(question, question=True)]
     ways: list[Hops] = [()]
     hops: Hops = ()
@@ -94,28 +99,26 @@ def follow(question: str, plan: Plan, units: Sequence[Unit], reader: StatementRe
     return Reading(answer, steps, round(min(hop.confidence for hop in found), 4))
 
 
-def _compare(question: str, comparison: Comparison, units: Sequence[Unit], reader: StatementReader) -> Reading:
+def compare(
+    question: str, comparison: Comparison, units: Sequence[Unit], reader: StatementReader, values: StatementReader
+) -> Reading:
     """The answer from the likeliest values of both sides that decide; without one, the likeliest values as steps."""
+    spans = comparison.rule is not ComparisonRule.BOTH
     sides: list[list[tuple[str, ReadAnswer]]] = []
     for asked in comparison.questions:
-        values = reader.ranked(asked, _nearest(asked, units), comparison.sides, pairs=True)
-        sides.append([(asked, one) for one in values[:_BEAM]])
-    ways = sorted(product(*sides), key=_probability, reverse=True)
-    found = [side[0] for side in sides if side]
-    for way in ways:
+        near = _nearest(asked, units)
+        found = (values if spans else reader).ranked(asked, near, comparison.sides, pairs=True, spans=spans)
+        sides.append([(asked, one) for one in found[:_BEAM]])
+    for way in sorted(product(*sides), key=_probability, reverse=True):
         (_, first), (_, second) = way
-        if first.support == second.support and first.answer == second.answer:
-            continue  # it is unknown which side the value belongs to
-        if verdict := comparison.verdict(first.answer, second.answer):
-            confidence = _probability(way)
-            if comparison.rule in {
-                ComparisonRule.LESS,
-                ComparisonRule.MORE,
-            }:  # a wrong value may still leave the order right
-                confidence = (1 + math.sqrt(confidence)) / 2
+        is_one = first.support == second.support and first.answer == second.answer  # perhaps of the other side
+        if not is_one and (verdict := comparison.verdict(first.answer, second.answer)):
+            likely = _probability(way)
+            # A wrong value leaves the order of two as often right as not.
+            confidence = (1 + math.sqrt(likely)) / 2 if comparison.is_order else likely
             support = tuple(dict.fromkeys((*first.support, *second.support)))
             return Reading(verdict, (*_steps(way), Step(question, verdict, support)), round(confidence, 4))
-    return Reading(None, _steps(found))
+    return Reading(None, _steps([side[0] for side in sides if side]))
 
 
 def _steps(way: Sequence[tuple[str, ReadAnswer]]) -> tuple[Step, ...]:

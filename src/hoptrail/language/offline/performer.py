@@ -32,6 +32,7 @@ from hoptrail.language.questions.references import clarify, complete
 from hoptrail.language.tasks import OFFLINE, Reading, Reply, Task
 from hoptrail.language.withholding import LEAST_SHARE, all_of, held_to, of_kind
 from hoptrail.models.encoder import Encoder
+from hoptrail.models.networks import READER, VALUE_READER
 from hoptrail.models.question_tagger import tag_question
 from hoptrail.models.reader import Remembered, TextReader, installed_reader
 from hoptrail.text.lexicon import DEMONYMS
@@ -85,10 +86,17 @@ class OfflineLanguage:
 
     @cached_property
     def _statements(self) -> StatementReader:
+        return self._statement_reader(READER)
+
+    @cached_property
+    def _values(self) -> StatementReader:
+        return self._statement_reader(VALUE_READER)
+
+    def _statement_reader(self, weights: str) -> StatementReader:
         similarity = encoder_similarity(self._encoder) if self._encoder else None
         if self._given_reader is not None:
             return StatementReader(Remembered(self._given_reader), similarity)
-        return StatementReader(installed_reader() if self._settings.reader else None, similarity)
+        return StatementReader(installed_reader(weights) if self._settings.reader else None, similarity)
 
     @cached_property
     def _finder(self) -> EntityFinder:
@@ -140,7 +148,7 @@ class OfflineLanguage:
             return Reading(None)
         question = question[: self._settings.question_characters]
         plan = _plan(question, self._settings)
-        reading = read_by_hops(question, plan, units, self._statements)
+        reading = read_by_hops(question, plan, units, self._statements, lambda: self._values)
         if len(plan.questions) == 1 and (disputed := self._statements.disputed(question, units)):
             reading = all_of(question, disputed)
         answered_by = (step.support[0] for step in reversed(reading.steps) if step.support)

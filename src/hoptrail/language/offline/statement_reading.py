@@ -27,7 +27,7 @@ from hoptrail.language.offline.statement_pairs import StatementPair, find_pairs
 from hoptrail.language.offline.statement_text import StatementText, marked
 from hoptrail.language.questions.times import TimeAsked, time_asked
 from hoptrail.language.withholding import contradict, say_alike, those_that_hold, told_apart
-from hoptrail.models.question_tagger import ComparisonRule, tag_question
+from hoptrail.models.question_tagger import tag_question
 from hoptrail.models.reader import TextReader, TextReading, ToRead, bounded, log_odds, settling
 from hoptrail.text.dates import dates_within
 from hoptrail.text.normal_forms import base_title
@@ -85,17 +85,25 @@ class StatementReader:
         return settling(self.model, question, texts) if self.model else ()
 
     def ranked(
-        self, question: str, units: Sequence[Unit], avoid: Sequence[str] = (), *, pairs: bool = False
+        self,
+        question: str,
+        units: Sequence[Unit],
+        avoid: Sequence[str] = (),
+        *,
+        pairs: bool = False,
+        spans: bool = False,
     ) -> list[ReadAnswer]:
-        """All distinct answers, from `pairs` too, but no names to `avoid`, best first; only yes and no if these are asked for."""
-        if _wants_verdict(question):
+        """All distinct answers, from `pairs` too, but no names to `avoid`, best first; only yes and no if these are asked for,
+        unless `spans` are.
+        """
+        if not spans and tag_question(question).kind is AnswerKind.YES_NO:
             return self._verdicts(question, units)
         disputed, rest = self._answers(self.candidates(question, units, avoid, pairs=pairs))
         return [*those_that_hold(disputed), *rest]
 
     def disputed(self, question: str, units: Sequence[Unit]) -> list[ReadAnswer]:
         """The likeliest answer and those that contradict it, as `told_apart`, where no dates tell which holds; else none."""
-        if _wants_verdict(question):
+        if tag_question(question).kind is AnswerKind.YES_NO:
             return []
         return told_apart(self._answers(self.candidates(question, units))[0])
 
@@ -189,12 +197,6 @@ class StatementReader:
         )
         answers = (text.spans(reading) for text, reading in zip(texts, readings, strict=True))
         return list(zip(pairs, readings, answers, strict=True))
-
-
-def _wants_verdict(question: str) -> bool:
-    """Whether yes or no is asked for, but not the value of one side of a comparison: `Is the weir older than?`."""
-    tags = tag_question(question)
-    return tags.kind is AnswerKind.YES_NO and (len(tags.sides) != 1 or tags.rule is ComparisonRule.BOTH)
 
 
 def _best_span(

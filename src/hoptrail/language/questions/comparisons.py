@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hoptrail.models.question_tagger import ComparisonRule, Extent, QuestionForm, tag_question, tag_values
+from hoptrail.models.question_tagger import ComparisonRule, Extent, tag_question, tag_values
 from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.values import date_order, read_amount, read_date, same_value
 from hoptrail.text.words import words
@@ -32,6 +32,10 @@ class Comparison:
     def questions(self) -> tuple[str, str]:
         return self.searched[0], self.searched[2]
 
+    @property
+    def is_order(self) -> bool:
+        return self.rule in {ComparisonRule.LESS, ComparisonRule.MORE}
+
     def verdict(self, first: str, second: str) -> str | None:
         """The answer from both sides' values, for BOTH from a yes or no of each; None if they do not decide."""
         match self.rule:
@@ -49,7 +53,7 @@ class Comparison:
 def find_comparison(question: str) -> Comparison | None:
     """The comparison of two sides that `question` makes, or None. Raises: ModelUnavailable: as for `tag_question`."""
     tags = tag_question(question)
-    if tags.form is not QuestionForm.COMPARE or len(tags.sides) != 2:
+    if len(tags.sides) != 2:
         return None
     one, other = (question[start:end].strip(" ,") for start, end in tags.sides)
     searched = tuple(one_sided(question, tags.sides, side) for side in (one, "#1", other, "#3"))
