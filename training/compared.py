@@ -15,7 +15,9 @@ from typing import Any
 
 from hoptrail.language.closeness import below_headings
 from hoptrail.language.questions.comparisons import one_sided
+from hoptrail.text.values import country_of
 from training.examples import Example, answered_at, under_title
+from training.made import LIFE, MADE_BY, MAKERS
 from training.question_rows import FOLDER, unmarked
 from training.sources import MultiHop, read_lines
 
@@ -102,6 +104,59 @@ def of_steps(multi_hop: MultiHop) -> Iterator[Compared]:
                     text[start : start + len(value)],
                     others,
                 )
+
+
+_OLDER = "Who was born first, {}?|Who was born later, {}?|Who is older, {}?|who is younger {}|Is {} older than?"
+_DIED = "Who died first, {}?|Who died later, {}?|who died earlier {}|Did {} die before?"
+_LIVED = "Who lived longer, {}?|Did {} live longer than?"
+_OUT = "Which film came out first, {}?|Which film was released earlier, {}?|Which film was released more recently, {}?"
+_NATION = "Do {} have the same nationality?|Are {} from the same country?|Were {} of the same nationality?"
+_MAKER_OLDER = (
+    "Which KIND has the MAKER who was born first, {}?|Which KIND has the MAKER born later, {}?|Which KIND has the MAKER who is"
+    " older, {}?|Which KIND whose MAKER is younger, {}?|Which KIND has the MAKER who is older than the other, {}?"
+)
+_MAKER_DIED = "Which KIND has the MAKER who died first, {}?|Which KIND has the MAKER who died later, {}?"
+_MAKER_NATION = (
+    "Do both KINDs {} have the MAKERs from the same country?|Are the MAKERs of both KINDs {} from the same country?|Do both"
+    " MAKERs of KINDs {} have the same nationality?|Are MAKER of KIND {} and MAKER of KIND from the same country?"
+)
+"""One-sided questions as the public sets have them."""
+_KIND = re.compile(r"\b(film|song|novel|album|book|opera|series)\b")
+_YEAR = re.compile(r"\bis an? (\d{4}) (?:[A-Z]\w+ )*[a-z -]*film\b")
+_PEOPLE = re.compile(r"\b(?:is|was) an? (?:[a-z-]+ )?(?:((?:South|North|New) [A-Z]\w+)|([A-Z]\w+))\b")
+_OWN = 0.3  # share of what passages state about their own title
+
+
+def of_passages(multi_hop: MultiHop, seed: int = 5) -> Iterator[Compared]:
+    """Sides made of what passages state in a fixed form: lives, years of films, peoples; of those who made something, too."""
+    draw = random.Random(seed)
+    passages = multi_hop.passages.items()
+    texts = {_BASE.sub("", str(one["title"])): multi_hop.shown(identifier) for identifier, one in passages}
+    shown = list(texts.values())
+    for title, text in texts.items():
+        made = next(MADE_BY.finditer(text, text.find("\n") + 1, 300), None)
+        if made and (known := texts.get(made["who"])):
+            kind = _KIND.search(text)
+            for forms, value in _values(known, _MAKER_OLDER, _MAKER_DIED, _MAKER_NATION):
+                asked = draw.choice(forms).replace("KIND", kind[1] if kind else "work")
+                others = (text, draw.choice(shown))
+                yield Compared(asked.replace("MAKER", MAKERS[made["verb"]]).format(title), (text, known), value, others)
+        for forms, value in _values(text, _OLDER, _DIED, _NATION, _LIVED, _OUT):
+            if draw.random() < _OWN:
+                others = (draw.choice(shown), draw.choice(shown))
+                yield Compared(draw.choice(forms).format(title), ("", text), value, others)
+
+
+def _values(text: str, *asked: str) -> Iterator[tuple[list[str], str]]:
+    """Questions about the birth, death, people, life or release that the text states, each with its value."""
+    below = text.find("\n") + 1
+    life, people, year = LIFE.match(text[below:]), _PEOPLE.search(text, below), _YEAR.search(text, below)
+    born, died = (life["born"], life["died"]) if life else (None, None)
+    lived = text[below + life.start("born") : below + life.end("died")] if life and died else None
+    nation = next((one for one in people.groups() if one and country_of(one)), None) if life and people else None
+    for forms, value in zip(asked, (born, died, nation, lived, year and year[1]), strict=False):
+        if value:
+            yield forms.split("|"), value
 
 
 def learned() -> list[Compared]:

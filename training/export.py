@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 import torch
 
 from hoptrail.models.local import WEIGHTS_SHA256
-from hoptrail.models.networks import TRAINED
+from hoptrail.models.networks import TRAINED, VALUE_READER
 from training.contrast import blocks
 from training.contrast.worlds import FOLDER, learned_names
 from training.head import texts_of
@@ -31,12 +31,13 @@ from training.manifest import (
     Manifest,
     Source,
     digest_of_file,
+    enter,
     in_eight_bits,
     own_source,
     shipped_manifest,
     trained_on,
 )
-from training.mixture import MULTI_HOP, READING, SHARES
+from training.mixture import MULTI_HOP, READING, SHARES, read_pools
 from training.question_rows import FOLDER as ASKED
 from training.question_rows import examples as examples_of_tagger
 from training.reader import COOLED
@@ -102,12 +103,10 @@ def export(checkpoints: Sequence[Path], out: Path, data: Path) -> Manifest:
     loaded.sort(key=lambda kept: kept["progress"]["step"])
     progress, settings = loaded[-1]["progress"], loaded[-1]["settings"]
     out.mkdir(parents=True, exist_ok=True)
-    readers = [kept["reader"] for kept in loaded]
-    tensors = {name: torch.stack([one[name].float() for one in readers]).mean(0).numpy() for name in readers[0]}
-    np.savez(out / WEIGHTS, allow_pickle=False, **in_eight_bits(tensors))
+    _write_mean([kept["reader"] for kept in loaded], out / WEIGHTS)
     trained_on(learned_texts(data, settings["seed"])).write(out / TRAINED)
     of_others = shipped_manifest().model_dump(
-        include={"tagger_sha256", "tagger_examples", "writer_sha256", "writer_rows"}
+        include={"tagger_sha256", "tagger_examples", "writer_sha256", "writer_rows", "values_sha256", "values_examples"}
     )
     manifest = Manifest(
         trunk_sha256=WEIGHTS_SHA256,
@@ -128,12 +127,31 @@ def export(checkpoints: Sequence[Path], out: Path, data: Path) -> Manifest:
     return manifest
 
 
+def export_values(checkpoints: Sequence[Path], data: Path) -> None:
+    """Write the weights of the reader of values into the package, and enter them."""
+    loaded: list[Any] = [torch.load(path, map_location="cpu", weights_only=True) for path in checkpoints]
+    _write_mean([kept["reader"] for kept in loaded], PACKAGE / VALUE_READER)
+    sides = read_pools(data, loaded[0]["settings"]["seed"], ()).compared
+    texts = filter(None, (text for one in sides for text in (one.question, *(one.text or ()), *one.others)))
+    examples = max(kept["progress"]["examples"] for kept in loaded)
+    enter("values", VALUE_READER, texts, own_source(ASKED / "comparisons.jsonl"), values_examples=examples)
+
+
+def _write_mean(readers: Sequence[Mapping[str, Any]], path: Path) -> None:
+    tensors = {name: torch.stack([one[name].float() for one in readers]).mean(0).numpy() for name in readers[0]}
+    np.savez(path, allow_pickle=False, **in_eight_bits(tensors))
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--checkpoint", type=Path, action="append", help=f"work/reader/{COOLED} by default")
     arguments.add_argument("--out", type=Path, default=PACKAGE)
     arguments.add_argument("--data", type=Path, default=DATA)
+    arguments.add_argument("--values", action="store_true", help="the reader of values that are compared")
     options = arguments.parse_args()
+    if options.values:
+        export_values(options.checkpoint, options.data)
+        return
     manifest = export(options.checkpoint or [Path("work") / "reader" / COOLED], options.out, options.data)
     print(f"{options.out}: {manifest.steps} steps, {manifest.examples} examples, {manifest.pieces} word pieces")
 

@@ -188,17 +188,17 @@ def without_answer(example: Example) -> Example | None:
 
 
 _DATE = r"(?:\d{1,2} )?(?:[A-Z][a-z]+ )?(?:\d{1,2}, )?\d{3,4}"
-_LIFE = re.compile(
+LIFE = re.compile(
     rf"^[^(\n]{{2,80}}\([^()\d]*?(?P<born>{_DATE})[^()\d]*?(?:[–—-]+ ?[^()\d]*?(?P<died>{_DATE})[^()\d]*)?\)"
 )
 _WORD = r"(?:[A-Z]\.|[A-Z][\w'’-]+)"
 _NAME = rf"{_WORD}(?: (?:{_WORD}|de|van|von|da|di|la|le|du|der))*"
-_MAKERS = {
+MAKERS = {
     "directed": "director", "written": "writer", "produced": "producer", "composed": "composer", "founded": "founder",
     "published": "publisher", "designed": "designer", "built": "builder", "painted": "painter", "edited": "editor",
     "recorded": "performer", "created": "creator",
 }  # fmt: skip
-_MADE_BY = re.compile(rf"\b(?P<verb>{'|'.join(_MAKERS)}) by (?P<who>{_NAME})")
+MADE_BY = re.compile(rf"\b(?P<verb>{'|'.join(MAKERS)}) by (?P<who>{_NAME})")
 _PAST = {"written": "wrote"}
 _BORN = ("When was {} born?", "What is the date of birth of {}?", "{} date of birth", "In what year was {} born?")
 _DIED = ("When did {} die?", "What is the date of death of {}?", "{} date of death", "In what year did {} die?")
@@ -221,14 +221,14 @@ def facts(data: MultiHop) -> Iterator[Fact]:
     for identifier, passage in data.passages.items():
         title, text, shown = _BARE.sub("", str(passage["title"])), str(passage["text"]), data.shown(identifier)
         at = len(shown) - len(text)
-        if life := _LIFE.match(text):
+        if life := LIFE.match(text):
             yield Fact(title, shown, at + life.start("born"), at + life.end("born"), _BORN)
             if life["died"]:
                 yield Fact(title, shown, at + life.start("died"), at + life.end("died"), _DIED)
-        creation = _MADE_BY.search(text)
+        creation = MADE_BY.search(text)
         if creation and creation.start() < 200:
             verb = creation["verb"]
-            words = {"past": _PAST.get(verb, verb), "maker": _MAKERS[verb], "verb": verb, "title": "{}"}
+            words = {"past": _PAST.get(verb, verb), "maker": MAKERS[verb], "verb": verb, "title": "{}"}
             forms = tuple(form.format(**words) for form in _MADE)
             yield Fact(title, shown, at + creation.start("who"), at + creation.end("who"), forms)
 
@@ -242,7 +242,7 @@ def stated(fact: Fact, others: Sequence[Fact], draw: random.Random) -> Example:
         if other.title not in fact.text:
             return Example("made.stated", form.format(other.title), fact.text, answered=False, helps=False)
     if fate > 0.88:
-        maker = draw.choice([maker for verb, maker in _MAKERS.items() if verb not in fact.text])
+        maker = draw.choice([maker for verb, maker in MAKERS.items() if verb not in fact.text])
         if maker not in fact.text:
             question = f"Who is the {maker} of {fact.title}?"
             return Example("made.stated", question, fact.text, answered=False, helps=False)

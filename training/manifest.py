@@ -38,7 +38,8 @@ class Manifest(BaseModel):
     whose statements were ranked; `held_out` are the folders of `training/written` that ranking did not learn from.
 
     `tagger_sha256` is that of the question tagger's weights, `tagger_examples` the number of examples that it learned from;
-    `writer_sha256` and `writer_rows` say the same of the writer of follow-ups.
+    `writer_sha256` and `writer_rows` say the same of the writer of follow-ups, `values_sha256` and `values_examples` of the
+    reader of values that are compared.
     `averaged` has the number of examples seen by each of the checkpoints whose mean the weights are.
     """
 
@@ -50,6 +51,8 @@ class Manifest(BaseModel):
     tagger_examples: int = 0
     writer_sha256: str = ""
     writer_rows: int = 0
+    values_sha256: str = ""
+    values_examples: int = 0
     commit: str
     seed: int
     rate: float
@@ -103,8 +106,8 @@ def trained_on(texts: Iterable[str]) -> Trained:
 
 
 def enter(part: str, file_name: str, learned: Iterable[str], *sources: Source, **counts: int) -> None:
-    """Enter the shipped weights of a part (`weights`, `tagger`, `writer`) in the manifest, with `counts` and the files of these
-    paths as they are now, and the texts that it learned from in the fingerprints.
+    """Enter the shipped weights of a part (`weights`, `tagger`, `writer`, `values`) in the manifest, with `counts` and the files
+    of these paths as they are now, and the texts that it learned from in the fingerprints.
     """
     known = read_trained(PACKAGE / TRAINED).fingerprints
     Trained(np.union1d(known, trained_on(learned).fingerprints)).write(PACKAGE / TRAINED)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
@@ -26,12 +26,14 @@ from training.written import written
 
 ROUND = 1000  # examples
 SHARES: Mapping[str, float] = {
-    "alone": 0.146, "pairs": 0.1, "paths": 0.13, "blocks": 0.13, "compared": 0.1,
+    "alone": 0.246, "pairs": 0.1, "paths": 0.13, "blocks": 0.13,
     "worlds": 0.03, "written": 0.1, "reading": 0.05, "sentences": 0.012, "steps": 0.018, "whole": 0.009, "after": 0.05,
     "yes_no": 0.021, "helps": 0.006,
     "rows": 0.006, "linked": 0.06, "manuals": 0.003, "stated": 0.006, "unanswerable": 0.015, "without_answer": 0.008,
 }  # fmt: skip
-"""Proportions of a round, by pool. The first five are made group by group, the pools after `helps` derived from the others."""
+"""Proportions of a round, by pool. The first four are made group by group, the pools after `helps` derived from the others."""
+VALUE_SHARES = {"compared": 0.6, **{pool: 0.4 * share for pool, share in SHARES.items()}}
+"""Those of the reader of values that are compared; its own pool is made group by group, too."""
 GROUP = 4  # examples of a pair, or of a question with its statements, that a round takes
 
 EVALUATED = ("2wiki", "2wiki_context", "hotpotqa", "musique", "multihoprag", "strategyqa")
@@ -55,12 +57,13 @@ class Pools:
     blocks: Sequence[blocks.Asked]
     compared: Sequence[compared.Compared]
     seed: int
+    shares: Mapping[str, float] = field(default_factory=lambda: SHARES)
 
     def round(self, number: int) -> list[Example]:
         """The examples of round `number`, from 0."""
         draw = random.Random(f"{self.seed}:{number}")
         drawn: list[Example] = []
-        for pool, share in SHARES.items():
+        for pool, share in self.shares.items():
             count = round(ROUND * share)
             drawn += (self._make(pool, place, draw) for place in range(number * count, (number + 1) * count))
         draw.shuffle(drawn)
@@ -98,7 +101,7 @@ class Pools:
         return pair(draw) if pool == "pairs" else path(draw).examples
 
 
-def read_pools(data: Path, seed: int, choices: Sequence[Choice]) -> Pools:
+def read_pools(data: Path, seed: int, choices: Sequence[Choice], shares: Mapping[str, float] = SHARES) -> Pools:
     """All training examples from the folder with the training sets, and those made of `choices`."""
     pools = ("worlds", "written", "reading", "sentences", "steps", "whole", "after", "yes_no", "helps")
     read: dict[str, list[Example]] = {pool: [] for pool in pools}
@@ -116,7 +119,7 @@ def read_pools(data: Path, seed: int, choices: Sequence[Choice]) -> Pools:
         read["after"] += sources.after_others(multi_hop)
         for example in sources.whole_questions(multi_hop):
             read["whole" if example.verdict is None else "yes_no"].append(example)
-        sides += compared.of_steps(multi_hop)
+        sides += (*compared.of_steps(multi_hop), *compared.of_passages(multi_hop, seed))
         names += (str(passage["title"]) for passage in multi_hop.passages.values())
         known += facts(multi_hop)
     for pool, examples in read.items():
@@ -135,4 +138,4 @@ def read_pools(data: Path, seed: int, choices: Sequence[Choice]) -> Pools:
     near = blocks.learned()
     random.Random(f"{seed}:blocks").shuffle(near)
     random.Random(f"{seed}:compared").shuffle(sides)
-    return Pools(training, validation, kinds, Distractors.of(texts), known, links, chosen, near, sides, seed)
+    return Pools(training, validation, kinds, Distractors.of(texts), known, links, chosen, near, sides, seed, shares)

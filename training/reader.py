@@ -27,7 +27,7 @@ from hoptrail.models.local import WEIGHTS, packaged_folder
 from hoptrail.models.networks import whole_tokenizer
 from hoptrail.models.onnx_runtime import read_weights
 from training.batches import Step
-from training.mixture import ROUND
+from training.mixture import ROUND, SHARES, VALUE_SHARES
 from training.model import WORDS, Reader, loss_of
 from training.sizes import MINILM
 from training.sources import DATA
@@ -155,6 +155,7 @@ def main() -> None:
         arguments.add_argument(f"--{name}", type=type(default), default=default)
     arguments.add_argument("--workers", type=int, default=0, help="processes that prepare steps; 0: the training's own")
     arguments.add_argument("--threads", type=int, default=0, help="0: one per core")
+    arguments.add_argument("--values", action="store_true", help="learn to read values that are compared, above all")
     options = arguments.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
@@ -162,7 +163,7 @@ def main() -> None:
     run = start_run(Settings(options.rate, options.budget, options.longest, options.seed))
     if (options.work / EVEN).exists():
         run.load(options.work / EVEN)
-    material = read_material(options.data, options.seed)
+    material = read_material(options.data, options.seed, VALUE_SHARES if options.values else SHARES)
     steps = Steps(material, whole_tokenizer(), options.budget, options.longest, run.progress.round)
     supply = DataLoader(steps, batch_size=None, num_workers=options.workers)
     train(run, iter(supply), options.work, options.minutes, options.cool_minutes)

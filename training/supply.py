@@ -6,7 +6,7 @@ A step depends only on the seed, the number of its round and the number of worke
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,13 +17,15 @@ from hoptrail.models.encoder_factory import open_encoder
 from training.batches import Pieces, Ranked, Step, cut, encode, step_of
 from training.contrast.paths import Read, path
 from training.examples import Example
-from training.mixture import Pools, read_pools
+from training.mixture import SHARES, Pools, read_pools
 from training.statements import HELD_OUT, Choice, choices_in_paragraphs, choices_of, drawn, typed
 from training.written import worlds
 
 _WRITTEN = 0.68  # share of the questions about `training/written` among those whose statements are ranked
-_PATHS, _BLOCKS, _COMPARED = 0.3, 0.2, 0.15
-"""Shares of questions about made pairs of statements, of near misses by hand, and of sides of comparisons, among those."""
+_PATHS, _BLOCKS = (
+    0.3,
+    0.2,
+)  # shares of questions about made pairs of statements, and of near misses by hand, among those
 _UNSETTLED = 0.25  # share of these without the pair that answers
 _PIECES_A_QUESTION = 600  # word pieces of examples for which a step has one question with statements
 _LONGEST_STATEMENT = 72  # word pieces
@@ -39,11 +41,11 @@ class Material:
     paragraphs: Sequence[Choice]
 
 
-def read_material(data: Path, seed: int) -> Material:
+def read_material(data: Path, seed: int, shares: Mapping[str, float] = SHARES) -> Material:
     """Reads all of it: about twenty minutes of one core, for the words and vectors of statements above all."""
     written = [one for world in worlds() if world.name not in HELD_OUT for one in choices_of(world)]
     paragraphs = list(choices_in_paragraphs(open_encoder("minilm"), 0, data))
-    return Material(read_pools(data, seed, [*written, *paragraphs[: len(written)]]), written, paragraphs)
+    return Material(read_pools(data, seed, [*written, *paragraphs[: len(written)]], shares), written, paragraphs)
 
 
 def ranked(question: str, statements: Sequence[Read], pieces: Tokenizer, *, is_settled: bool) -> Ranked:
@@ -85,7 +87,7 @@ class Steps(IterableDataset[Step]):
             if draw.random() < _PATHS:
                 made.append(self._path(draw))
                 continue
-            if draw.random() < _COMPARED:
+            if draw.random() < material.pools.shares.get("compared", 0.0):
                 side = draw.choice(material.pools.compared)
                 asked, is_settled = typed(side.question, draw), side.text is not None
                 made.append(ranked(asked, side.ranked(draw), self._pieces, is_settled=is_settled))

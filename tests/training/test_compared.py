@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from training.compared import learned, of_row, of_steps
+from training.compared import learned, of_passages, of_row, of_steps
 from training.question_rows import compared
 from training.sources import MultiHop
 
@@ -62,6 +62,19 @@ def test_steps_with_answers_lead_from_a_side_to_its_value() -> None:
     assert (gull.question, gull.value, tern.value) == ("Whose designer is older, Gull?", "1850", "1862")
     assert gull.text is not None
     assert [text.partition("\n")[0] for text in gull.text] == ["Gull (boat)", "Ida Berg"]
+
+
+def test_what_passages_state_in_a_fixed_form_is_asked_of_a_side() -> None:
+    passages = {
+        "g": passage("Gull (film)", "Gull is a 1934 Danish film directed by Ida Berg."),
+        "i": passage("Ida Berg", "Ida Berg (3 May 1850 – 9 June 1921) was a Danish director."),
+    }
+    sides = [side for seed in range(20) for side in of_passages(MultiHop("made", (), passages), seed)]
+    assert all(side.text is not None and side.value in side.text[1] for side in sides)
+    led = {side.value for side in sides if side.text and side.text[0]}
+    assert led == {"3 May 1850", "9 June 1921", "Danish"}
+    assert {side.value for side in sides} - led == {"3 May 1850 – 9 June 1921", "1934"}
+    assert any(side.question == "Which film whose director is younger, Gull?" for side in sides)
 
 
 def test_the_rows_are_as_their_format_says() -> None:

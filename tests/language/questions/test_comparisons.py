@@ -69,6 +69,7 @@ def test_each_side_is_asked_about_alone(marked: str) -> None:
         (ComparisonRule.LESS, ("1,200", "four hundred"), "Bo Marsh", "no"),
         (ComparisonRule.MORE, ("12", "twelve"), None, "no"),
         (ComparisonRule.MORE, ("2 kg", "1.5 kg"), "Ida Berg", "yes"),
+        (ComparisonRule.MORE, ("1850 – 1900", "3 May 1860 to 9 June 1921"), "Bo Marsh", "no"),
         (ComparisonRule.SAME, ("weaver", "a weaver"), "yes", "yes"),
         (ComparisonRule.SAME, ("Danish", "Norway"), "no", "no"),
         (ComparisonRule.BOTH, ("yes", "yes"), "yes", "yes"),

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.models.question_tagger import ComparisonRule, Extent, tag_question, tag_values
+from hoptrail.text.dates import dates_within
 from hoptrail.text.lexicon import FUNCTION_WORDS
 from hoptrail.text.values import date_order, read_amount, read_date, same_value
 from hoptrail.text.words import words
@@ -70,9 +71,20 @@ def one_sided(question: str, sides: Sequence[Extent], side: str) -> str:
 
 
 def _order(first: str, second: str) -> int | None:
-    """-1 if the first value is the earlier date or the smaller number, 1 if the second is, 0 for equal ones; None: unknown."""
+    """-1 if the first value is the earlier date, the smaller number or the shorter time between two dates, 1 if the second is,
+    0 for equal ones; None: unknown.
+    """
+    if (lasted := _years_within(first)) and (other_lasted := _years_within(second)):
+        return (lasted > other_lasted) - (lasted < other_lasted)
     dates = read_date(first), read_date(second)
     if dates[0] and dates[1]:
         return date_order(dates[0], dates[1])
     one, other = read_amount(first), read_amount(second)
     return None if one is None or other is None else (one > other) - (one < other)
+
+
+def _years_within(text: str) -> float | None:
+    """The years from the first to the second of two dates, as of a life."""
+    dates = [date for found in dates_within(text) if (date := read_date(found))]
+    years = [year + month / 12 + day / 365 for year, month, day in dates]
+    return years[1] - years[0] if len(years) == 2 else None
