@@ -63,6 +63,7 @@ def test_the_wheel_holds_both_models_and_their_licences(wheel: Path, tmp_path: P
     assert {
         "hoptrail_reader/follow-ups.npz",
         "hoptrail_reader/questions.npz",
+        "hoptrail_reader/values.npz",
         "hoptrail_reader/weights.npz",
         "hoptrail/serving/server/page/index.html",
     } <= set(names)
