@@ -44,6 +44,8 @@ class Compared:
         found = [Example(SOURCE, self.question, text, answered=False, helps=False) for text in others]
         if self.text is not None:
             before, text = self.text
+            if before:  # what does not follow from it is another's
+                found[-1] = replace(found[-1], before=before)
             start = text.rindex(self.value)
             found.append(
                 replace(answered_at(SOURCE, self.question, text, start, start + len(self.value)), before=before)
@@ -53,7 +55,8 @@ class Compared:
     def ranked(self, draw: random.Random) -> list[Read]:
         """The statement with the value, if there is one, and before all others some without."""
         others = (*self.others[:1], *draw.sample(self.others[1:], min(len(self.others[1:]), _RANKED)))
-        return [*([self.text] if self.text else ()), *(("", text) for text in others)]
+        first = self.text[0] if self.text else ""
+        return [*([self.text] if self.text else ()), *((first * (at % 2), text) for at, text in enumerate(others))]
 
 
 def of_row(row: Mapping[str, Any]) -> Iterator[Compared]:
@@ -132,18 +135,18 @@ def of_passages(multi_hop: MultiHop, seed: int = 5) -> Iterator[Compared]:
     draw = random.Random(seed)
     passages = multi_hop.passages.items()
     texts = {_BASE.sub("", str(one["title"])): multi_hop.shown(identifier) for identifier, one in passages}
-    shown = list(texts.values())
+    lives = [text for text in texts.values() if LIFE.match(text[text.find("\n") + 1 :])] or list(texts.values())
     for title, text in texts.items():
         made = next(MADE_BY.finditer(text, text.find("\n") + 1, 300), None)
         if made and (known := texts.get(made["who"])):
             kind = _KIND.search(text)
             for forms, value in _values(known, _MAKER_OLDER, _MAKER_DIED, _MAKER_NATION):
                 asked = draw.choice(forms).replace("KIND", kind[1] if kind else "work")
-                others = (text, draw.choice(shown))
+                others = (text, draw.choice(lives))
                 yield Compared(asked.replace("MAKER", MAKERS[made["verb"]]).format(title), (text, known), value, others)
         for forms, value in _values(text, _OLDER, _DIED, _NATION, _LIVED, _OUT):
             if draw.random() < _OWN:
-                others = (draw.choice(shown), draw.choice(shown))
+                others = (draw.choice(lives), draw.choice(lives))
                 yield Compared(draw.choice(forms).format(title), ("", text), value, others)
 
 

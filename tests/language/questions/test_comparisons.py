@@ -64,6 +64,7 @@ def test_each_side_is_asked_about_alone(marked: str) -> None:
         (ComparisonRule.MORE, ("3 May 1850", "4 May 1850"), "Bo Marsh", "no"),
         (ComparisonRule.MORE, ("May 1850", "4 May 1850"), None, None),
         (ComparisonRule.MORE, ("1850", "in spring"), None, None),
+        (ComparisonRule.LESS, ("16 - 22 Mar", "2021-11-01"), None, None),
         (ComparisonRule.LESS, ("44 BC", "12 BC"), "Ida Berg", "yes"),
         (ComparisonRule.MORE, ("1,200", "four hundred"), "Ida Berg", "yes"),
         (ComparisonRule.LESS, ("1,200", "four hundred"), "Bo Marsh", "no"),

@@ -59,14 +59,13 @@ def read_by_hops(
 
 
 def _at_once(question: str, units: Sequence[Unit], reader: StatementReader) -> Reading:
-    """The best answer to the whole question: one of the sides that are compared or offered, else no name in the question."""
-    if len(sides := [question[slice(*place)] for place in tag_question(question).sides]) > 1:
-        found = reader.ranked(question, units, pairs=True)
-        matching = ((one, side) for one in found for side in sides if same_answer(one.answer, side))
-        best = next((replace(one, answer=side) for one, side in matching), None)
-    else:
-        named = [mention.text for mention in find_mentions(question, question=True)]
-        best = next(iter(reader.ranked(question, units, named, pairs=True)), None)
+    """The best answer to the whole question: one of the sides that are compared or offered, or no name in the question."""
+    sides = [question[slice(*place)] for place in tag_question(question).sides]
+    named = [mention.text for mention in find_mentions(question, question=True)]
+    avoided = [name for name in named if not any(same_answer(name, side) for side in sides)]
+    best = next(iter(reader.ranked(question, units, avoided, pairs=True)), None)
+    if best and (side := next((side for side in sides if same_answer(best.answer, side)), None)):
+        best = replace(best, answer=side)
     return Reading(None) if best is None else Reading(best.answer, best.steps(question), round(best.confidence, 4))
 
 

@@ -16,6 +16,8 @@ from hoptrail.text.values import date_order, read_amount, read_date, same_value
 from hoptrail.text.words import words
 from hoptrail.types import AnswerKind
 
+ORDERS = frozenset({ComparisonRule.LESS, ComparisonRule.MORE})
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -35,7 +37,7 @@ class Comparison:
 
     @property
     def is_order(self) -> bool:
-        return self.rule in {ComparisonRule.LESS, ComparisonRule.MORE}
+        return self.rule in ORDERS
 
     def verdict(self, first: str, second: str) -> str | None:
         """The answer from both sides' values, for BOTH from a yes or no of each; None if they do not decide."""
@@ -54,11 +56,14 @@ class Comparison:
 def find_comparison(question: str) -> Comparison | None:
     """The comparison of two sides that `question` makes, or None. Raises: ModelUnavailable: as for `tag_question`."""
     tags = tag_question(question)
-    if len(tags.sides) != 2:
+    claimed = tags.kind is AnswerKind.YES_NO
+    if len(tags.sides) != 2 or (
+        tags.rule not in ORDERS and not claimed
+    ):  # not `What do the weir and the sluice have in common?`
         return None
     one, other = (question[start:end].strip(" ,") for start, end in tags.sides)
     searched = tuple(one_sided(question, tags.sides, side) for side in (one, "#1", other, "#3"))
-    return Comparison(question, (one, other), searched, tags.rule, tags.kind is AnswerKind.YES_NO)
+    return Comparison(question, (one, other), searched, tags.rule, claimed)
 
 
 def one_sided(question: str, sides: Sequence[Extent], side: str) -> str:
@@ -79,6 +84,8 @@ def _order(first: str, second: str) -> int | None:
     dates = read_date(first), read_date(second)
     if dates[0] and dates[1]:
         return date_order(dates[0], dates[1])
+    if any(date and date[1] for date in dates):
+        return None  # a date with a month is no number
     one, other = read_amount(first), read_amount(second)
     return None if one is None or other is None else (one > other) - (one < other)
 
