@@ -12,12 +12,12 @@ from training.sources import HEADS
 
 from hoptrail.models.follow_up_writer import WRITER
 from hoptrail.models.local import WEIGHTS_SHA256
-from hoptrail.models.networks import TRAINED, read_trained, reader_folder, reader_version
+from hoptrail.models.networks import TRAINED, VALUE_READER, read_trained, reader_folder, reader_version
 from hoptrail.models.question_tagger import QUESTIONS
 from hoptrail.models.reader import ToRead, installed_reader
 
 ROOT = Path(__file__).parents[2]
-MOST_BYTES = 12 * 2**20
+MOST_BYTES = 13 * 2**20
 
 
 @pytest.fixture(scope="module")
@@ -27,12 +27,12 @@ def manifest() -> Manifest:
 
 def test_the_files_are_those_of_the_manifest(manifest: Manifest) -> None:
     digests = {WEIGHTS: manifest.weights_sha256, TRAINED: manifest.trained_sha256}
-    digests |= {QUESTIONS: manifest.tagger_sha256, WRITER: manifest.writer_sha256}
+    digests |= {QUESTIONS: manifest.tagger_sha256, WRITER: manifest.writer_sha256, VALUE_READER: manifest.values_sha256}
     contents = {name: (reader_folder() / name).read_bytes() for name in digests}
     assert {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()} == digests
     assert max(map(len, contents.values())) <= MOST_BYTES
     assert manifest.trunk_sha256 == WEIGHTS_SHA256
-    assert reader_version() == f"{digests[WEIGHTS][:12]} {digests[QUESTIONS][:12]}"
+    assert reader_version() == " ".join(digests[name][:12] for name in (WEIGHTS, QUESTIONS, VALUE_READER))
 
 
 def test_what_was_learned_from_is_named_with_its_licence(manifest: Manifest) -> None:

@@ -101,12 +101,12 @@ def reader_folder() -> Path:
 
 
 def reader_version() -> str:
-    """The first twelve digits of the SHA-256 of the reader's weights and of the tagger's; empty where none are installed."""
+    """The first twelve digits of the SHA-256 of each of the weights that read; empty where none are installed."""
     try:
         manifest = json.loads((reader_folder() / "manifest.json").read_text(encoding="utf-8"))
     except (ModelUnavailable, OSError, ValueError):
         return ""
-    return f"{manifest['weights_sha256'][:12]} {manifest['tagger_sha256'][:12]}"
+    return " ".join(manifest[f"{part}_sha256"][:12] for part in ("weights", "tagger", "values"))
 
 
 def fingerprint(text: str) -> int:
