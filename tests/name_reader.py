@@ -29,4 +29,4 @@ class NameReader:
 
 def use_name_reader(patch: pytest.MonkeyPatch) -> None:
     """In place of the installed reader."""
-    patch.setattr("hoptrail.language.offline.performer.installed_reader", NameReader)
+    patch.setattr("hoptrail.language.offline.performer.installed_reader", lambda _: NameReader())
