@@ -44,7 +44,7 @@ class Compared:
         found = [Example(SOURCE, self.question, text, answered=False, helps=False) for text in others]
         if self.text is not None:
             before, text = self.text
-            if before:  # what does not follow from it is another's
+            if before and found:  # what does not follow from it is another's
                 found[-1] = replace(found[-1], before=before)
             start = text.rindex(self.value)
             found.append(

@@ -77,7 +77,7 @@ class MessageTags:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTags:
-    """The kind of answer that a question wants, its form, where a chain's innermost description is, and what is compared how."""
+    """The kind of answer that a question wants, its form, where a chain's innermost description is, what is compared, and how."""
 
     kind: AnswerKind
     form: QuestionForm
@@ -158,9 +158,8 @@ class QuestionTagger:
             ids += [*encoded.ids[:most], SEP]
         tagged, judged = ("pieces", "asked", "when", "sides"), ("whole", "relation", "rule")
         outputs = [f"{name}_tagged" for name in (*tagged, *judged)]
-        heads = dict(
-            zip((*tagged, *judged), self._network.run(outputs, ids, len(ids) if text is None else first), strict=True)
-        )
+        found = self._network.run(outputs, ids, len(ids) if text is None else first)
+        heads = dict(zip((*tagged, *judged), found, strict=True))
         heads |= {name: heads[name][first : first + len(offsets)] for name in tagged}
         for sizes, name in ((PIECE_HEADS, "pieces"), (WHOLE_HEADS, "whole")):
             heads |= zip(sizes, np.split(heads[name], np.cumsum([*sizes.values()])[:-1], axis=-1), strict=True)

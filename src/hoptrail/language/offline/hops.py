@@ -46,10 +46,8 @@ def read_by_hops(
         return at_once
     if plan.comparison is not None:
         by_plan = compare(question, plan.comparison, units, reader, values())
-        if (
-            plan.comparison.claimed and by_plan.answer is not None
-        ):  # a statement about one side says yes or no of that alone
-            return by_plan
+        if plan.comparison.claimed and by_plan.answer is not None:
+            return by_plan  # a statement about one side says yes or no of that alone
     else:
         by_plan = follow(question, plan, units, reader)
     if at_once.answer is None:

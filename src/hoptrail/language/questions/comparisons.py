@@ -49,7 +49,8 @@ class Comparison:
         order = _order(first, second)
         if order is None or (order == 0 and not self.claimed):
             return None
-        is_first = order > 0 if tag_values(self.question, (first, second)) is ComparisonRule.MORE else order < 0
+        told = tag_values(self.question, (first, second))
+        is_first = order > 0 if (told if told in ORDERS else self.rule) is ComparisonRule.MORE else order < 0
         return ("yes" if is_first else "no") if self.claimed else self.sides[not is_first]
 
 
@@ -57,9 +58,9 @@ def find_comparison(question: str) -> Comparison | None:
     """The comparison of two sides that `question` makes, or None. Raises: ModelUnavailable: as for `tag_question`."""
     tags = tag_question(question)
     claimed = tags.kind is AnswerKind.YES_NO
-    if len(tags.sides) != 2 or (
-        tags.rule not in ORDERS and not claimed
-    ):  # not `What do the weir and the sluice have in common?`
+    if len(tags.sides) != 2:
+        return None
+    if tags.rule not in ORDERS and not claimed:  # `What do the weir and the sluice have in common?`
         return None
     one, other = (question[start:end].strip(" ,") for start, end in tags.sides)
     searched = tuple(one_sided(question, tags.sides, side) for side in (one, "#1", other, "#3"))
