@@ -16,6 +16,7 @@ from typing import Any
 from hoptrail.language.closeness import below_headings
 from hoptrail.language.questions.comparisons import one_sided
 from hoptrail.text.values import country_of
+from training.contrast.paths import Read
 from training.examples import Example, answered_at, under_title
 from training.made import LIFE, MADE_BY, MAKERS
 from training.question_rows import FOLDER, unmarked
@@ -24,8 +25,6 @@ from training.sources import MultiHop, read_lines
 SOURCE = "compared"
 _OTHERS, _RANKED = 1, 5  # other statements, beside the one with the other side's value, to be read, and to be ranked
 _BASE = re.compile(r" \(.*")  # of a title
-
-Read = tuple[str, str]  # a statement that was read before, perhaps empty, and the text that is read
 
 
 @dataclass(frozen=True, slots=True)

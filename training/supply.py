@@ -22,10 +22,8 @@ from training.statements import HELD_OUT, Choice, choices_in_paragraphs, choices
 from training.written import worlds
 
 _WRITTEN = 0.68  # share of the questions about `training/written` among those whose statements are ranked
-_PATHS, _BLOCKS = (
-    0.3,
-    0.2,
-)  # shares of questions about made pairs of statements, and of near misses by hand, among those
+_PATHS, _BLOCKS = 0.3, 0.2
+"""Shares of questions about made pairs of statements, and of near misses by hand, among those."""
 _UNSETTLED = 0.25  # share of these without the pair that answers
 _PIECES_A_QUESTION = 600  # word pieces of examples for which a step has one question with statements
 _LONGEST_STATEMENT = 72  # word pieces

@@ -41,15 +41,15 @@ def read_by_hops(
     """The likelier answer to `question` at once or, if it is taken apart, by its plan, with one step for each hop. What is
     compared is read by the reader that `values` gives.
     """
-    at_once = _at_once(question, units, reader)
-    if len(plan.questions) == 1 and plan.comparison is None:
-        return at_once
     if plan.comparison is not None:
         by_plan = compare(question, plan.comparison, units, reader, values())
         if plan.comparison.claimed and by_plan.answer is not None:
             return by_plan  # a statement about one side says yes or no of that alone
+    elif len(plan.questions) == 1:
+        return _at_once(question, units, reader)
     else:
         by_plan = follow(question, plan, units, reader)
+    at_once = _at_once(question, units, reader)
     if at_once.answer is None:
         return by_plan
     if by_plan.answer is None:

@@ -37,10 +37,10 @@ class Plan:
         """The answer from the answers to `questions`; None if one is missing or they do not conclude."""
         if len(answers) < len(self.questions):
             return None
-        last, one = answers[-1], answers[0]
-        if self.comparison is None or one is None or last is None:
-            return last if self.comparison is None else None
-        return self.comparison.verdict(one, last)
+        if self.comparison is None:
+            return answers[-1]
+        first, second = answers[:2]
+        return None if first is None or second is None else self.comparison.verdict(first, second)
 
 
 def make_plan(question: str, most_hops: int, longest: int) -> Plan:
