@@ -2,9 +2,9 @@
 
     python -m training.answers FOLDER[:EACH]... [--report] [--work DIR]
 
-FOLDER is a folder of people's documents for `hoptrail evaluate`; `:3` takes every third question. Four regressions are fitted
+FOLDER is a folder of people's documents for `hoptrail evaluate`; `:3` takes every third question. Five regressions are fitted
 (`hoptrail.language.offline.answer_weights`): how likely each candidate is right, and each from a pair of statements, how
-likely the best answer is, and how likely yes or no is.
+likely the best answer is, how likely yes or no is, and how likely an answer by hops is.
 `--report` prints how answers are judged by weights fitted on all other folders, and writes nothing. `--work` keeps the indexes.
 """
 
@@ -31,10 +31,14 @@ from hoptrail.language.offline.answer_weights import (
     Candidate,
     Regression,
     Weights,
+    chain_numbers,
     confidence_numbers,
     weighed,
 )
+from hoptrail.language.offline.hops import likeliest_way
+from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.statement_reading import StatementReader
+from hoptrail.language.questions.plans import make_plan
 from hoptrail.models.encoder_factory import open_encoder
 from hoptrail.models.question_tagger import tag_question
 from hoptrail.models.reader import installed_reader
@@ -49,12 +53,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A question's candidates and which of them are right; of one for yes or no, the numbers of each and whether it is right."""
+    """A question's candidates and which of them are right; of one for yes or no, the numbers of each and whether it is right; of
+    one that is taken apart, those of its answer by hops, as the stored weights read them.
+    """
 
     folder: str
     candidates: tuple[Candidate, ...]
     right: tuple[bool, ...]
     verdicts: tuple[tuple[tuple[float, ...], bool], ...] = ()
+    chain: tuple[tuple[float, ...], bool] | None = None
 
 
 def examples(folder: Path, each: int, work: Path) -> Iterator[Example]:
@@ -83,7 +90,13 @@ def example_of(folder: str, question: Question, reader: StatementReader, units: 
         return None
     names = [mention.text for mention in find_mentions(question.question, question=True)]
     candidates = reader.candidates(question.question, units, names, pairs=True)
-    return Example(folder, candidates, tuple(answers(one.answer) for one in candidates))
+    settings, chain = OfflineSettings(), None
+    plan = make_plan(question.question, settings.most_hops, settings.question_characters)
+    if plan.comparison is None and len(plan.questions) > 1:
+        hops = [hop for _, hop in likeliest_way(question.question, plan, units, reader)]
+        if len(hops) == len(plan.questions):
+            chain = chain_numbers([hop.confidence for hop in hops]), answers(hops[-1].answer)
+    return Example(folder, candidates, tuple(answers(one.answer) for one in candidates), chain=chain)
 
 
 def fitted(found: Sequence[Example]) -> Weights:
@@ -92,7 +105,8 @@ def fitted(found: Sequence[Example]) -> Weights:
     span = _regression([(one.numbers, right) for one, right in known if one.pair is None])
     pair = _regression([(one.numbers, right) for one, right in known if one.pair is not None])
     verdict = _regression([one for example in found for one in example.verdicts])
-    candidates = Weights(span, pair, verdict, verdict)
+    chain = _regression([example.chain for example in found if example.chain])
+    candidates = Weights(span, pair, verdict, verdict, chain)
     return replace(candidates, confidence=_regression([_best(one, candidates) for one in found if one.candidates]))
 
 

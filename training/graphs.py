@@ -20,12 +20,11 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from hoptrail.models import question_tagger
 from hoptrail.models.follow_up_writer import WRITER
 from hoptrail.models.local import WEIGHTS, packaged_folder
 from hoptrail.models.networks import read_reader_weights
 from hoptrail.models.onnx_runtime import GRAPHS, SIGNED, UNSIGNED, ZERO, Tensors, in_eight_bits, read_weights
-from hoptrail.models.question_tagger import QUESTIONS, ComparisonRule, TimeRelation
+from hoptrail.models.question_tagger import LAST, NARROW_LAYERS, QUESTIONS
 from hoptrail.models.reader import PIECE_HEADS, WHOLE_HEADS
 from training.manifest import PACKAGE
 from training.sizes import MINILM, BertSizes
@@ -187,24 +186,19 @@ def question_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     """The tagger of questions: the logits of its heads for each word piece, and of those for the whole."""
     graph = Graph(weights, sizes)
     *_, third, second, hidden = graph.trunk(*PARTS)
-    first, present = graph.first(hidden), graph.node("Cast", "mask", to=TensorProto.INT32)
-    upper = graph.node("Concat", third, second, hidden, axis=-1)
-    messages, times, comparisons = (
-        graph.layer(graph.linear(upper, f"{name}.narrow"), present, f"{name}.layer")
-        for name in ("messages", "times", "comparisons")
+    present, upper = (
+        graph.node("Cast", "mask", to=TensorProto.INT32),
+        graph.node("Concat", third, second, hidden, axis=-1),
     )
-    columns, whole_columns = (
-        sum(heads.values()) for heads in (question_tagger.PIECE_HEADS, question_tagger.WHOLE_HEADS)
-    )
-    outputs: dict[str, tuple[str, Axes]] = {
-        "pieces_tagged": (graph.linear(hidden, "pieces"), ("texts", "length", columns)),
-        "whole_tagged": (graph.linear(first, "whole"), ("texts", whole_columns)),
-        "asked_tagged": (graph.linear(messages, "messages.asked"), ("texts", "length", 3)),
-        "when_tagged": (graph.linear(times, "times.when"), ("texts", "length", 3)),
-        "relation_tagged": (graph.linear(graph.first(times), "times.relation"), ("texts", len(TimeRelation))),
-        "sides_tagged": (graph.linear(comparisons, "comparisons.sides"), ("texts", "length", 3)),
-        "rule_tagged": (graph.linear(graph.first(comparisons), "comparisons.rule"), ("texts", len(ComparisonRule))),
-    }
+    outputs: dict[str, tuple[str, Axes]] = {}
+    for layer, (pieces, whole) in {"": LAST, **NARROW_LAYERS}.items():
+        if layer:
+            hidden = graph.layer(graph.linear(upper, f"{layer}.narrow"), present, f"{layer}.layer")
+        first, prefix = graph.first(hidden) if whole else "", f"{layer}." if layer else ""
+        for head, columns in pieces.items():
+            outputs[head] = graph.linear(hidden, f"{prefix}{head}"), ("texts", "length", columns)
+        for head, columns in whole.items():
+            outputs[head] = graph.linear(first, f"{prefix}{head}"), ("texts", columns)
     return graph.model(PARTS, outputs)
 
 

@@ -39,7 +39,7 @@ _BARE = re.compile(
 _DESCRIBES = re.compile(r"\b(?:of|that|who|which|where|by|in|with|from|whose|when|for|on|at|named|called)\b|['’]s\b")
 _COMPARES = re.compile(r"highest|lowest|first|older|both|same|equal|difference|true|either|which|earlier|larger")
 _REWRAPPED, _JOINED = 1500, 700
-_RETITLED = 4  # copies of a public comparison, with other titles
+_RETITLED = 4  # copies of a public question, with other titles
 _FRAGMENT = 3  # words of a follow-up that is asked with all of them
 _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
 """Weights of what was written by hand, of questions out of it, of public questions and of what is made from rows."""
@@ -101,6 +101,11 @@ def asking(data: Path = DATA) -> list[QuestionExample]:
     fragments = [row["message"] for row in read_lines(FOLDER / "follow-ups.jsonl") if row["asked"]]
     short = [one for one in fragments[::2] if len(one.split()) <= _FRAGMENT]
     return [*found, *(QuestionExample(one, asked=((0, len(one)),), weight=_PARTS) for one in short)]
+
+
+def planned(data: Path = DATA) -> list[QuestionExample]:
+    """Questions with the form of each, and comparisons of other titles."""
+    return [*(one for one in examples(data) if one.form is not None and not one.text), *_of_titles(data)]
 
 
 def timed(folder: Path = FOLDER) -> list[QuestionExample]:
@@ -355,7 +360,7 @@ def _nested(question: str, place: Extent) -> dict[str, Any]:
     )
     if asked and not after:
         return {"question": question, "how": "single"}
-    return {"question": f"{question[: place[0]]}[[{question[slice(*place)]}]]{question[place[1] :]}", "how": "chain"}
+    return {"question": _with_mark(question, place), "how": "chain"}
 
 
 def _two_sides(question: str, one: str, other: str) -> dict[str, Any] | None:
@@ -370,19 +375,38 @@ def _two_sides(question: str, one: str, other: str) -> dict[str, Any] | None:
 
 
 def _of_training_sets(data: Path) -> Iterator[dict[str, Any]]:
-    """Chains whose first step stands in the question, and first steps as questions that are not taken apart."""
-    for folder in ("musique_train", "2wiki_train"):
-        for line in read_lines(data / folder / "questions.jsonl"):
+    """Chains whose first step stands in the question, also with other titles in the place of that of its passage, and first steps
+    as questions that are not taken apart.
+    """
+    draw = random.Random(7)
+    for name in ("musique_train", "2wiki_train"):
+        asked = read_multi_hop(data / name)
+        known = [str(passage["title"]) for passage in asked.passages.values()]
+        for line in asked.questions:
             first = line["decomposition"][0]["question"] if line["decomposition"] else ""
             if not first or line["type"] in {"comparison", "bridge_comparison"}:
                 continue
             step = " of ".join(reversed(first.split(" >> "))) if " >> " in first else _BARE.sub("", first.strip(" ?"))
             question = line["question"]
             place = aligned(question, step)
-            if place and question[: place[0]].strip() and re.match(r"(?:the|an?)\b|[A-Z]", question[place[0] :]):
-                yield _nested(question, place)
+            described = question[slice(*place)] if place and question[: place[0]].strip() else ""
+            if place and re.match(r"(?:the|an?)\b|[A-Z]", described) and _DESCRIBES.search(described):
+                chain = {"question": _with_mark(question, place), "how": "chain"}
+                title = str(asked.passages[line["supporting"][0]]["title"])
+                yield from (chain, *_retitled(chain, title, draw.sample(known, _RETITLED)))
             plain = [part["question"] for part in line["decomposition"] if not re.search("#|>>", part["question"])]
             yield from ({"question": question, "how": "single"} for question in plain if len(question) > 15)
+
+
+def _with_mark(question: str, place: Extent) -> str:
+    return f"{question[: place[0]]}[[{question[slice(*place)]}]]{question[place[1] :]}"
+
+
+def _retitled(row: dict[str, Any], title: str, others: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The row with each of `others` in the place of `title`, if it names that."""
+    question, at = row["question"], row["question"].lower().find(title.lower())
+    if at >= 0:
+        yield from ({**row, "question": f"{question[:at]}{one}{question[at + len(title) :]}"} for one in others)
 
 
 def aligned(question: str, step: str) -> Extent | None:
@@ -405,6 +429,7 @@ def aligned(question: str, step: str) -> Extent | None:
     first, last = found
     first -= first > 0 and said[first - 1][0] in {"the", "a", "an"}
     end = said[last][2]
-    if question.count("(", said[first][1], end) > question.count(")", said[first][1], end):
+    opened = question.count("(", said[first][1], end) > question.count(")", said[first][1], end)
+    if opened or question.startswith(" (", end):
         end = max(end, question.find(")", end) + 1)
     return said[first][1], end

@@ -26,23 +26,21 @@ from hoptrail.models.local import WEIGHTS, packaged_folder
 from hoptrail.models.networks import read_reader_weights, reader_folder, whole_tokenizer
 from hoptrail.models.onnx_runtime import read_weights
 from hoptrail.models.question_tagger import (
+    LAST,
     LONGEST,
     LONGEST_QUESTION,
     LONGEST_TEXT,
     NARROW,
-    PIECE_HEADS,
+    NARROW_LAYERS,
     QUESTIONS,
-    WHOLE_HEADS,
-    ComparisonRule,
     Extent,
     QuestionForm,
-    TimeRelation,
 )
 from training.descent import descend
 from training.listed import listed
 from training.manifest import PACKAGE, enter, in_eight_bits
 from training.model import WORDS, Layer, Sequences, Trunk
-from training.question_rows import QuestionExample, asking, compared, examples, timed
+from training.question_rows import QuestionExample, asking, compared, examples, planned, timed
 from training.sizes import MINILM
 from training.sources import DATA
 
@@ -52,18 +50,20 @@ _DROPPED = 0.1
 UNTAUGHT = -100
 TAGS = ("asked", "items", "sides", "when")
 """The heads that tag every piece of a text."""
+Logits = dict[str, Tensor]
+"""Of each head: shape (pieces, columns) of one for word pieces, else (sequences, columns)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """An example's word pieces and segments, and its labels: of the whole, of each piece, and first and last pieces of places."""
+    """An example's word pieces and segments, and its labels: of the whole, of each piece, and the first and last of `inner`."""
 
     ids: list[int]
     segments: list[int]
     weight: float
     whole: dict[str, int]
     tags: dict[str, list[int]] = field(default_factory=dict)
-    places: dict[str, Extent] = field(default_factory=dict)
+    inner: Extent | None = None
 
 
 class Tagger(Trunk):
@@ -72,35 +72,36 @@ class Tagger(Trunk):
     def __init__(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
         super().__init__(MINILM, weights, _DROPPED)
         self.drop = nn.Identity()  # of what comes from the embeddings nothing is dropped
-        width = MINILM.width
-        self.pieces = nn.Linear(width, sum(PIECE_HEADS.values()))
-        self.whole = nn.Linear(width, sum(WHOLE_HEADS.values()))
-        self.messages, self.times = _narrow(asked=3), _narrow(when=3, relation=len(TimeRelation))
-        self.comparisons = _narrow(sides=3, rule=len(ComparisonRule))
+        pieces, whole = LAST
+        for name, columns in {**pieces, **whole}.items():
+            self.add_module(name, nn.Linear(MINILM.width, columns))
+        for name, (pieces, whole) in NARROW_LAYERS.items():
+            self.add_module(name, _narrow({**pieces, **whole}))
         trunk = {name: torch.from_numpy(np.array(one)) for name, one in weights.items()}
         self.load_state_dict(trunk, strict=False)
 
-    def forward(
-        self, ids: Tensor, segments: Tensor, sequences: Sequences
-    ) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-        """The logits of each head: for pieces, shape (pieces, columns), and for the whole, shape (sequences, columns)."""
-        *_, third, second, hidden = self.layers(ids, segments, sequences)
-        pieces = self.pieces(hidden).split(list(PIECE_HEADS.values()), dim=-1)
-        whole = self.whole(hidden[sequences.starts[:-1]]).split(list(WHOLE_HEADS.values()), dim=-1)
-        upper = torch.cat([third, second, hidden], -1).detach()  # so that the trunk is taught nothing
-        narrow = (self.messages, self.times, self.comparisons)
-        asked, timed, compared = (own["layer"](own["narrow"](upper), sequences) for own in narrow)
-        tagged = {"asked": self.messages["asked"](asked), "when": self.times["when"](timed)}
-        tagged["sides"] = self.comparisons["sides"](compared)
-        first = sequences.starts[:-1]
-        judged = {"relation": self.times["relation"](timed[first]), "rule": self.comparisons["rule"](compared[first])}
-        return (
-            {**dict(zip(PIECE_HEADS, pieces, strict=True)), **tagged},
-            {**dict(zip(WHOLE_HEADS, whole, strict=True)), **judged},
-        )
+    def forward(self, ids: Tensor, segments: Tensor, sequences: Sequences) -> Logits:
+        upper = self.upper(ids, segments, sequences)
+        hidden, (pieces, whole) = upper[:, -MINILM.width :], LAST
+        found = {name: self.get_submodule(name)(hidden) for name in pieces}
+        found |= {name: self.get_submodule(name)(hidden[sequences.starts[:-1]]) for name in whole}
+        for name in NARROW_LAYERS:
+            found |= self.narrow(name, upper.detach(), sequences)  # so that the trunk is taught nothing
+        return found
+
+    def upper(self, ids: Tensor, segments: Tensor, sequences: Sequences) -> Tensor:
+        """The states of the last three layers beside each other, shape (pieces, 3 x width)."""
+        return torch.cat(self.layers(ids, segments, sequences)[-3:], -1)
+
+    def narrow(self, name: str, upper: Tensor, sequences: Sequences) -> Logits:
+        """The logits of the heads over a narrow layer."""
+        own, (pieces, whole) = self.get_submodule(name), NARROW_LAYERS[name]
+        hidden = own["layer"](own["narrow"](upper), sequences)
+        first = hidden[sequences.starts[:-1]]
+        return {head: own[head](hidden) for head in pieces} | {head: own[head](first) for head in whole}
 
 
-def _narrow(**heads: int) -> nn.ModuleDict:
+def _narrow(heads: Mapping[str, int]) -> nn.ModuleDict:
     """A narrow layer over the last three, with its own heads and their columns."""
     parts = {"narrow": nn.Linear(3 * MINILM.width, NARROW), "layer": Layer(replace(MINILM, width=NARROW), _DROPPED)}
     return nn.ModuleDict({**parts, **{name: nn.Linear(NARROW, columns) for name, columns in heads.items()}})
@@ -127,7 +128,7 @@ def taught(example: QuestionExample, tokenizer: Tokenizer) -> Taught:
     if example.form is not None:
         is_chain = example.form is QuestionForm.CHAIN and example.inner
         inner = _pieces(offsets[0], example.inner, 1) if is_chain and example.inner else (0, 0)
-    return Taught(ids, segments, example.weight, whole, tags, {"inner": inner} if inner else {})
+    return Taught(ids, segments, example.weight, whole, tags, inner)
 
 
 def _tags(offsets: Sequence[Extent], places: Sequence[Extent], first: int, length: int) -> list[int]:
@@ -163,28 +164,33 @@ def steps(items: Sequence[Taught], rng: random.Random) -> Iterator[list[Taught]]
         yield from groups
 
 
-def loss_of(tagger: Tagger, step: Sequence[Taught]) -> Tensor:
-    """The weighted mean loss of the examples."""
+def inputs_of(step: Sequence[Taught]) -> tuple[Tensor, Tensor, Sequences]:
+    """Word pieces and segments end to end, and where each example begins."""
     starts = torch.tensor(np.cumsum([0, *(len(item.ids) for item in step)]))
-    sequences = Sequences.of(starts, max(len(item.ids) for item in step), int(starts[-1]))
     ids, segments = (
         torch.tensor([one for item in step for one in getattr(item, name)]) for name in ("ids", "segments")
     )
-    pieces, whole = tagger(ids, segments, sequences)
+    return ids, segments, Sequences.of(starts, max(len(item.ids) for item in step), int(starts[-1]))
+
+
+def loss_of(logits: Logits, sequences: Sequences, step: Sequence[Taught]) -> Tensor:
+    """The weighted mean loss of the examples, for the heads that have logits."""
     weights = torch.tensor([item.weight for item in step])
-    total = pieces["asked"].sum() * 0
-    for name in whole:
-        labels = torch.tensor([item.whole.get(name, UNTAUGHT) for item in step])
-        total = total + (_unlikely(whole[name], labels) * weights).sum()
-    for name in TAGS:
-        own = [item.tags.get(name, [UNTAUGHT] * len(item.ids)) for item in step]
-        known = torch.tensor([max(1, sum(tag != UNTAUGHT for tag in tags)) ** 0.5 for tags in own])
-        labels = torch.tensor([tag for tags in own for tag in tags])
-        total = total + (_unlikely(pieces[name], labels) * (weights / known)[sequences.owner]).sum()
-    for at, item in enumerate(step):
-        for name, place in item.places.items():
-            logits = pieces[name][starts[at] : starts[at + 1]]
-            total = total + item.weight * functional.cross_entropy(logits.T, torch.tensor(place))
+    total = torch.zeros(())
+    for name, judged in logits.items():
+        if name in TAGS:
+            own = [item.tags.get(name, [UNTAUGHT] * len(item.ids)) for item in step]
+            known = torch.tensor([max(1, sum(tag != UNTAUGHT for tag in tags)) ** 0.5 for tags in own])
+            labels = torch.tensor([tag for tags in own for tag in tags])
+            total = total + (_unlikely(judged, labels) * (weights / known)[sequences.owner]).sum()
+        elif name == "inner":
+            for at, item in enumerate(step):
+                if item.inner is not None:
+                    own_logits = judged[sequences.starts[at] : sequences.starts[at + 1]]
+                    total = total + item.weight * functional.cross_entropy(own_logits.T, torch.tensor(item.inner))
+        else:
+            labels = torch.tensor([item.whole.get(name, UNTAUGHT) for item in step])
+            total = total + (_unlikely(judged, labels) * weights).sum()
     return total / weights.sum()
 
 
@@ -204,11 +210,32 @@ def train(
         known = read_reader_weights(begun.parent, begun.name)
         tagger.load_state_dict({name: torch.from_numpy(one) for name, one in known.items()}, strict=False)
     if alone:
-        tagger.requires_grad_(requires_grad=False)
-        tagger.get_submodule(alone).requires_grad_()
+        tagger.requires_grad_(requires_grad=False).eval()
+        tagger.get_submodule(alone).requires_grad_().train()
+    states = _upper(tagger, items) if alone else {}
+
+    def loss(step: Sequence[Taught]) -> Tensor:
+        ids, segments, sequences = inputs_of(step)
+        if not alone:
+            return loss_of(tagger(ids, segments, sequences), sequences, step)
+        upper = torch.cat([states[id(item)] for item in step]).float()
+        return loss_of(tagger.narrow(alone, upper, sequences), sequences, step)
+
     learned = [one for one in tagger.parameters() if one.requires_grad]
-    descend([(learned, 1.0)], lambda rng: steps(items, rng), lambda step: loss_of(tagger, step), epochs, rate, seed)
+    descend([(learned, 1.0)], lambda rng: steps(items, rng), loss, epochs, rate, seed)
     return tagger
+
+
+def _upper(tagger: Tagger, items: Sequence[Taught]) -> dict[int, Tensor]:
+    """The states that a narrow layer stands on, in sixteen bits, by the identity of each example: they stay as they are while it
+    learns alone.
+    """
+    found: dict[int, Tensor] = {}
+    with torch.no_grad():
+        for step in steps(items, random.Random(0)):
+            upper = tagger.upper(*inputs_of(step)).half().split([len(item.ids) for item in step])
+            found |= {id(item): own.clone() for item, own in zip(step, upper, strict=True)}
+    return found
 
 
 def main() -> None:
@@ -219,7 +246,7 @@ def main() -> None:
     arguments.add_argument("--begun", type=Path, metavar="FILE", help="weights to go on from, such as those that ship")
     arguments.add_argument(
         "--alone",
-        choices=("messages", "times", "comparisons"),
+        choices=tuple(NARROW_LAYERS),
         help="learn with this layer alone: the rest stays as it is in FILE",
     )
     arguments.add_argument("--data", type=Path, default=DATA)
@@ -229,6 +256,8 @@ def main() -> None:
     match options.alone:
         case "messages":
             learned = asking(options.data)
+        case "plans":
+            learned = planned(options.data)
         case "times":
             learned = timed()
         case "comparisons":

@@ -43,8 +43,8 @@ def test_the_network_is_that_of_a_second_implementation() -> None:
     weights = {**read_reader_weights(reader_folder(), QUESTIONS), WORDS: words}
     pieces = [101, *encoded.ids, 102]
     hidden = plain_bert(weights, layers=6, heads=12, pieces=pieces, second_from=len(pieces))
-    whole = hidden[0] @ weights["whole.weight"].T + weights["whole.bias"]
-    assert tag_message(message).reply is WantedReply(int(np.argmax(whole[8:14])))
+    reply = hidden[0] @ weights["reply.weight"].T + weights["reply.bias"]
+    assert tag_message(message).reply is WantedReply(int(np.argmax(reply)))
 
 
 def test_places_are_those_of_the_text() -> None:

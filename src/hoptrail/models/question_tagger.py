@@ -18,8 +18,8 @@ reader's, as `questions.npz`. A head tags word pieces, or judges the whole at [C
     sides    pieces of the things that a question compares, as in `asked`
     rule     how their values decide
 
-`asked` stands on a narrow layer of its own over the last three, which it taught nothing, `when` and `relation` on another,
-`sides` and `rule` on a third. It reads English. Longer messages are tagged in stretches of 96 word pieces.
+Four narrow layers stand over the last three, which they taught nothing: that of `asked`; of `inner` and `form`; of `when` and
+`relation`; of `sides` and `rule`. It reads English. Longer messages are tagged in stretches of 96 word pieces.
 """
 
 from __future__ import annotations
@@ -37,16 +37,15 @@ from hoptrail.models.networks import CLS, SEP, TrainedNetwork, read_reader_weigh
 from hoptrail.types import AnswerKind
 
 QUESTIONS = "questions.npz"
-PIECE_HEADS = {"inner": 2, "items": 3}
-WHOLE_HEADS = {"kind": 5, "form": 3, "reply": 6}
-"""The heads over the last layer, in the order of their columns, with how many each has."""
 LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
 """Word pieces of a message, of a question before a text, and of the text."""
-NARROW = 192  # the width of the layers for messages, times and comparisons
+NARROW = 192  # the width of the narrow layers
 _LEAST_LIKELY = 0.7  # a less likely relation is none, a less likely kind a short answer
 _LEAST_LIKELY_LIST = 0.94  # the same for lists, because what might be several things often is one
-_COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0, "sides": 2.0}
-"""Of a place in log probability; between 1 and 4 the judged rows hardly change."""
+_ASKED, _ITEM, _TIME = 2.0, 1.0, 1.0
+"""What a place costs in log probability; between 1 and 4 the judged rows hardly change."""
+_SIDE = (2.0, 4.0, 6.0)
+"""The same of a side: the first with which there are two, else the first."""
 
 KINDS = (AnswerKind.SHORT, AnswerKind.LIST, AnswerKind.YES_NO, AnswerKind.STEPS, AnswerKind.PASSAGE)
 """The kinds of answers in the order of the head's columns."""
@@ -65,6 +64,20 @@ ComparisonRule = Enum("ComparisonRule", ["LESS", "MORE", "SAME", "BOTH"], start=
 """What the values of two sides decide, in the order of the head's columns: that the side with the smaller number or the earlier
 date is the answer, or the other one; whether both have the same value; whether the same is true of both.
 """
+
+Heads = dict[str, int]
+"""The columns of some heads."""
+LAST: tuple[Heads, Heads] = {"items": 3}, {"kind": len(KINDS), "reply": len(WantedReply)}
+"""The heads over the last layer, for word pieces and for the whole."""
+NARROW_LAYERS: dict[str, tuple[Heads, Heads]] = {
+    "messages": ({"asked": 3}, {}),
+    "plans": ({"inner": 2}, {"form": len(QuestionForm)}),
+    "times": ({"when": 3}, {"relation": len(TimeRelation)}),
+    "comparisons": ({"sides": 3}, {"rule": len(ComparisonRule)}),
+}
+"""The same of each narrow layer."""
+_TAGGED = tuple(head for pieces, _ in (LAST, *NARROW_LAYERS.values()) for head in pieces)
+_JUDGED = tuple(head for _, whole in (LAST, *NARROW_LAYERS.values()) for head in whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +120,7 @@ class QuestionTagger:
         for start, stretch in self._stretches(message):
             offsets, heads = self._heads(stretch)
             replies.append(WantedReply(int(heads["reply"].argmax())))
-            places = _marked("asked", heads, offsets, stretch)
+            places = _marked(heads["asked"], offsets, stretch, _ASKED)
             asked += [(start + first, start + last) for (first, last), _ in places]
         return MessageTags(tuple(asked), replies[0] if replies else WantedReply.OTHER)
 
@@ -117,7 +130,8 @@ class QuestionTagger:
         kind, form, inner = KINDS[int(odds.argmax())], QuestionForm(int(heads["form"].argmax())), heads["inner"]
         # A difference is told as one answer, so that its form is often SINGLE, if barely.
         compares = heads["form"][QuestionForm.COMPARE.value] >= heads["form"].max() - 1
-        sides = tuple(place for place, _ in _marked("sides", heads, offsets, question)) if compares else ()
+        costs = _SIDE if form is QuestionForm.COMPARE else _SIDE[:1]
+        sides = _sides(heads["sides"], offsets, question, costs) if compares else ()
         rule = ComparisonRule(int(heads["rule"].argmax()))
         is_difference = kind is AnswerKind.PASSAGE and len(sides) == 2
         if not is_difference and odds.max() < np.log(_LEAST_LIKELY_LIST if kind is AnswerKind.LIST else _LEAST_LIKELY):
@@ -131,7 +145,7 @@ class QuestionTagger:
     def tag_text(self, question: str, text: str) -> tuple[tuple[Extent, float], ...]:
         """The places in the first `LONGEST_TEXT` word pieces that answer a question, each with its words' log probability."""
         offsets, heads = self._heads(question, text)
-        return tuple(_marked("items", heads, offsets, text))
+        return tuple(_marked(heads["items"], offsets, text, _ITEM))
 
     def tag_values(self, question: str, values: Sequence[str]) -> ComparisonRule:
         """How two values decide a question: a date of birth is less for the older one, an age more."""
@@ -141,7 +155,7 @@ class QuestionTagger:
     def tag_time(self, question: str) -> TimeTags:
         offsets, heads = self._heads(question)
         odds = heads["relation"] - np.logaddexp.reduce(heads["relation"])
-        places = _marked("when", heads, offsets, question)
+        places = _marked(heads["when"], offsets, question, _TIME)
         found = TimeRelation(int(odds.argmax()))
         if found is TimeRelation.NONE or not places or odds.max() < np.log(_LEAST_LIKELY):
             return TimeTags(TimeRelation.NONE)
@@ -156,13 +170,9 @@ class QuestionTagger:
         for encoded, most in zip(self._network.encode(*texts), longest, strict=True):
             first, offsets = len(ids), encoded.offsets[:most]
             ids += [*encoded.ids[:most], SEP]
-        tagged, judged = ("pieces", "asked", "when", "sides"), ("whole", "relation", "rule")
-        outputs = [f"{name}_tagged" for name in (*tagged, *judged)]
-        found = self._network.run(outputs, ids, len(ids) if text is None else first)
-        heads = dict(zip((*tagged, *judged), found, strict=True))
-        heads |= {name: heads[name][first : first + len(offsets)] for name in tagged}
-        for sizes, name in ((PIECE_HEADS, "pieces"), (WHOLE_HEADS, "whole")):
-            heads |= zip(sizes, np.split(heads[name], np.cumsum([*sizes.values()])[:-1], axis=-1), strict=True)
+        found = self._network.run((*_TAGGED, *_JUDGED), ids, len(ids) if text is None else first)
+        heads = dict(zip((*_TAGGED, *_JUDGED), found, strict=True))
+        heads |= {name: heads[name][first : first + len(offsets)] for name in _TAGGED}
         return offsets, heads
 
     def _stretches(self, message: str) -> Iterator[tuple[int, str]]:
@@ -211,13 +221,18 @@ def tag_values(question: str, values: Sequence[str]) -> ComparisonRule:
     return _installed().tag_values(question, values)
 
 
-def _marked(
-    head: str, heads: dict[str, FloatMatrix], offsets: Sequence[Extent], text: str
-) -> list[tuple[Extent, float]]:
+def _sides(logits: FloatMatrix, offsets: Sequence[Extent], question: str, costs: Sequence[float]) -> tuple[Extent, ...]:
+    """The sides by the first of these costs with which there are two, if by any: `or` parts sides, and stands in titles."""
+    found = [_marked(logits, offsets, question, cost) for cost in costs]
+    chosen = next((places for places in found if len(places) == 2), found[0])
+    return tuple(place for place, _ in chosen)
+
+
+def _marked(logits: FloatMatrix, offsets: Sequence[Extent], text: str, cost: float) -> list[tuple[Extent, float]]:
     """The places of the likeliest sequence of places and words around them (Viterbi), each with the log probability of its words'
     tags. A place begins and ends with a word, and each costs something, so that a doubtful word within does not cut it in two.
     """
-    words, cost = _words(heads[head], offsets, text), _COSTS[head]
+    words = _words(logits, offsets, text)
     outside, inside = np.zeros(len(words) + 1), np.full(len(words) + 1, -np.inf)
     came_from = []  # of each word, inside: 0 from outside, 1 goes on, 2 begins after another; outside: whether from inside
     for at, (_, word) in enumerate(words):

@@ -126,7 +126,7 @@ def test_without_a_reader_nothing_is_answered_but_statements_are_ordered(passage
 
 def test_weights_for_other_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = json.loads((files("hoptrail.language.offline") / "weights" / "answers.json").read_text(encoding="utf-8"))
-    assert list(stored) == ["span", "path", "verdict", "confidence"]
+    assert list(stored) == ["span", "path", "verdict", "confidence", "chain"]
     monkeypatch.setitem(answer_weights.NUMBERS, "span", ("length",))
     stored_weights.cache_clear()
     with pytest.raises(ValueError, match="weights of span were fitted to other numbers"):

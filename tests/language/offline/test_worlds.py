@@ -205,7 +205,7 @@ def test_what_findings_conclude_cites_the_line_that_says_it_in_whole_words(passa
 
     assert cited("How many boats has Foss?", "12") == ["It burnt for 12 days."]
     assert cited("How many boats has Foss?", "91") == []
-    assert cited("Do Ada Lunt and Piet Korver have the same nationality?", "Norwegian", "Dutch") == []
+    assert cited("Are Ada Lunt and Piet Korver both painters?", "yes", "no") == []
 
 
 @pytest.mark.parametrize(("asked", "written"), [("NFC", "NFD"), ("NFD", "NFC"), ("NFD", "NFD")])

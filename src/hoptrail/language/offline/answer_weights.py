@@ -38,7 +38,9 @@ CONFIDENCE = ("candidate", "answer", "next", "margin", "marked", "others")
 """Log odds of the best candidate, of its answer, and of the next other answer; its margin, as in `SPAN`; as a second opinion, the
 probability with which the question tagger marks the answer among its neighbours, and the highest with which it marks another one.
 """
-NUMBERS = {"span": SPAN, "path": PAIR, "verdict": VERDICT, "confidence": CONFIDENCE}
+CHAIN = ("last", "before")
+"""The numbers of an answer by hops: the log odds of the last one, and those of all before it together."""
+NUMBERS = {"span": SPAN, "path": PAIR, "verdict": VERDICT, "confidence": CONFIDENCE, "chain": CHAIN}
 """The numbers of each regression, by its name in the file."""
 
 
@@ -96,12 +98,13 @@ class Regression:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The regressions for spans, for those from pairs, for yes and no, and for the confidence in an answer."""
+    """The regressions for spans, for those from pairs, for yes and no, for the confidence in an answer, and in one by hops."""
 
     span: Regression
     pair: Regression
     verdict: Regression
     confidence: Regression
+    chain: Regression
 
     def probability(self, candidate: Candidate) -> float:
         return (self.pair if candidate.pair else self.span).probability(candidate.numbers)
@@ -144,6 +147,12 @@ def weighed(candidates: Sequence[Candidate], weights: Weights) -> list[Weighed]:
         same.append((probability, one))
     found = [Weighed(group[0][1], group[0][0], 1 - math.prod(1 - share for share, _ in group[:2])) for group in groups]
     return sorted(found, key=lambda one: -one.together)
+
+
+def chain_numbers(confidences: Sequence[float]) -> tuple[float, ...]:
+    """The numbers of `CHAIN` of an answer whose hops have these confidences."""
+    *before, last = confidences
+    return log_odds(last), log_odds(math.prod(before))
 
 
 def confidence_numbers(at: int, found: Sequence[Weighed]) -> tuple[float, ...]:

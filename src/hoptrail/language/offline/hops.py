@@ -1,8 +1,8 @@
 """Answer a whole question at once and, if it can be taken apart, hop by hop; the likelier answer is taken.
 
-A plan is followed by a beam search over the likeliest answers of each hop. An answer by hops has the confidence of its least
-likely hop, because one wrong step makes the rest a guess. A comparison takes the likeliest values that decide it. Where both ways
-give the same answer, they count together. Findings of earlier hops are concluded by the plan too, and a new reading checks them.
+A plan is followed by a beam search over the likeliest answers of each hop. The confidence in an answer by hops is a regression
+over theirs (`answer_weights.py`), in which the last one counts most. A comparison takes the likeliest values that decide
+it. Findings of earlier hops are concluded by the plan too, and a new reading checks them.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import replace
 from itertools import product
 
 from hoptrail.language.closeness import UNITS
-from hoptrail.language.offline.answer_weights import ReadAnswer
+from hoptrail.language.offline.answer_weights import ReadAnswer, chain_numbers, stored_weights
 from hoptrail.language.offline.statement_reading import StatementReader
 from hoptrail.language.questions.comparisons import Comparison
 from hoptrail.language.questions.plans import Plan
 from hoptrail.language.questions.references import complete, unresolved
 from hoptrail.language.tasks import Finding, Reading, Step
-from hoptrail.models.question_tagger import ComparisonRule, tag_question
+from hoptrail.models.question_tagger import tag_question
 from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.statements import UnitStatement
@@ -49,15 +49,7 @@ def read_by_hops(
         return _at_once(question, units, reader)
     else:
         by_plan = follow(question, plan, units, reader)
-    at_once = _at_once(question, units, reader)
-    if at_once.answer is None:
-        return by_plan
-    if by_plan.answer is None:
-        return at_once
-    if same_answer(by_plan.answer, at_once.answer):
-        together = 1 - (1 - by_plan.confidence) * (1 - at_once.confidence)
-        return replace(by_plan, confidence=round(together, 4))
-    return max(by_plan, at_once, key=lambda reading: reading.confidence)
+    return max(by_plan, _at_once(question, units, reader), key=lambda reading: reading.confidence)
 
 
 def _at_once(question: str, units: Sequence[Unit], reader: StatementReader) -> Reading:
@@ -72,7 +64,18 @@ def _at_once(question: str, units: Sequence[Unit], reader: StatementReader) -> R
 
 
 def follow(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
-    """The answer along the likeliest way through the evidence, or the steps up to a hop without one; no name in the question."""
+    """The answer along the likeliest way through the evidence, or the steps up to a hop without one."""
+    hops = likeliest_way(question, plan, units, reader)
+    found = [hop for _, hop in hops]
+    answer = plan.conclude([hop.answer for hop in found])
+    if answer is None:
+        return Reading(None, _steps(hops))
+    confidence = stored_weights().chain.probability(chain_numbers([hop.confidence for hop in found]))
+    return Reading(answer, _steps(hops), round(confidence, 4))
+
+
+def likeliest_way(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Hops:
+    """The likeliest hops of a plan, up to one without an answer; no answer is a name in the question."""
     named = [mention.text for mention in find_mentions(question, question=True)]
     ways: list[Hops] = [()]
     hops: Hops = ()
@@ -92,19 +95,14 @@ def follow(question: str, plan: Plan, units: Sequence[Unit], reader: StatementRe
         if not ways:
             break
         hops = ways[0]
-    found = [hop for _, hop in hops]
-    steps = _steps(hops)
-    answer = plan.conclude([hop.answer for hop in found])
-    if answer is None:
-        return Reading(None, steps)
-    return Reading(answer, steps, round(min(hop.confidence for hop in found), 4))
+    return hops
 
 
 def compare(
     question: str, comparison: Comparison, units: Sequence[Unit], reader: StatementReader, values: StatementReader
 ) -> Reading:
     """The answer from the likeliest values of both sides that decide; without one, the likeliest values as steps."""
-    spans = comparison.rule is not ComparisonRule.BOTH
+    spans = comparison.by_values
     sides: list[list[tuple[str, ReadAnswer]]] = []
     for asked in comparison.questions:
         near = _nearest(asked, units)

@@ -215,7 +215,10 @@ def _sample(task: tasks.Sample, reader: StatementReader) -> tasks.Samples:
 
 
 def _decompose(task: tasks.Decompose, settings: OfflineSettings) -> tasks.Decomposition:
-    questions = _plan(task.question, settings).questions
+    plan = _plan(task.question, settings)
+    # Of one side such a claim asks nothing: `Is the weir older?`. One reading compares both.
+    at_once = plan.comparison is not None and plan.comparison.claimed and plan.comparison.by_values
+    questions = (task.question,) if at_once else plan.questions
     if not task.one_at_a_time:
         return tasks.Decomposition(questions)
     answered = all(finding.answer is not None for finding in task.findings)
