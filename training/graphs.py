@@ -24,7 +24,7 @@ from hoptrail.models.follow_up_writer import WRITER
 from hoptrail.models.local import WEIGHTS, packaged_folder
 from hoptrail.models.networks import read_reader_weights
 from hoptrail.models.onnx_runtime import GRAPHS, SIGNED, UNSIGNED, ZERO, Tensors, in_eight_bits, read_weights
-from hoptrail.models.question_tagger import LAST, NARROW_LAYERS, QUESTIONS
+from hoptrail.models.question_tagger import LAYERS, QUESTIONS
 from hoptrail.models.reader import PIECE_HEADS, WHOLE_HEADS
 from training.manifest import PACKAGE
 from training.sizes import MINILM, BertSizes
@@ -191,7 +191,7 @@ def question_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
         graph.node("Concat", third, second, hidden, axis=-1),
     )
     outputs: dict[str, tuple[str, Axes]] = {}
-    for layer, (pieces, whole) in {"": LAST, **NARROW_LAYERS}.items():
+    for layer, (pieces, whole) in LAYERS.items():
         if layer:
             hidden = graph.layer(graph.linear(upper, f"{layer}.narrow"), present, f"{layer}.layer")
         first, prefix = graph.first(hidden) if whole else "", f"{layer}." if layer else ""

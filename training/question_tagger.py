@@ -26,12 +26,11 @@ from hoptrail.models.local import WEIGHTS, packaged_folder
 from hoptrail.models.networks import read_reader_weights, reader_folder, whole_tokenizer
 from hoptrail.models.onnx_runtime import read_weights
 from hoptrail.models.question_tagger import (
-    LAST,
+    LAYERS,
     LONGEST,
     LONGEST_QUESTION,
     LONGEST_TEXT,
     NARROW,
-    NARROW_LAYERS,
     QUESTIONS,
     Extent,
     QuestionForm,
@@ -44,6 +43,7 @@ from training.question_rows import QuestionExample, asking, compared, examples, 
 from training.sizes import MINILM
 from training.sources import DATA
 
+NARROW_LAYERS = tuple(name for name in LAYERS if name)
 _CLS, _SEP = 101, 102
 _BUDGET, _SORTED = 1024, 512  # word pieces of a step, and examples that are sorted by length together
 _DROPPED = 0.1
@@ -72,17 +72,17 @@ class Tagger(Trunk):
     def __init__(self, weights: Mapping[str, NDArray[np.float32]]) -> None:
         super().__init__(MINILM, weights, _DROPPED)
         self.drop = nn.Identity()  # of what comes from the embeddings nothing is dropped
-        pieces, whole = LAST
-        for name, columns in {**pieces, **whole}.items():
+        last, *narrow = ({**pieces, **whole} for pieces, whole in LAYERS.values())
+        for name, columns in last.items():
             self.add_module(name, nn.Linear(MINILM.width, columns))
-        for name, (pieces, whole) in NARROW_LAYERS.items():
-            self.add_module(name, _narrow({**pieces, **whole}))
+        for name, heads in zip(NARROW_LAYERS, narrow, strict=True):
+            self.add_module(name, _narrow(heads))
         trunk = {name: torch.from_numpy(np.array(one)) for name, one in weights.items()}
         self.load_state_dict(trunk, strict=False)
 
     def forward(self, ids: Tensor, segments: Tensor, sequences: Sequences) -> Logits:
         upper = self.upper(ids, segments, sequences)
-        hidden, (pieces, whole) = upper[:, -MINILM.width :], LAST
+        hidden, (pieces, whole) = upper[:, -MINILM.width :], LAYERS[""]
         found = {name: self.get_submodule(name)(hidden) for name in pieces}
         found |= {name: self.get_submodule(name)(hidden[sequences.starts[:-1]]) for name in whole}
         for name in NARROW_LAYERS:
@@ -95,7 +95,7 @@ class Tagger(Trunk):
 
     def narrow(self, name: str, upper: Tensor, sequences: Sequences) -> Logits:
         """The logits of the heads over a narrow layer."""
-        own, (pieces, whole) = self.get_submodule(name), NARROW_LAYERS[name]
+        own, (pieces, whole) = self.get_submodule(name), LAYERS[name]
         hidden = own["layer"](own["narrow"](upper), sequences)
         first = hidden[sequences.starts[:-1]]
         return {head: own[head](hidden) for head in pieces} | {head: own[head](first) for head in whole}
@@ -246,7 +246,7 @@ def main() -> None:
     arguments.add_argument("--begun", type=Path, metavar="FILE", help="weights to go on from, such as those that ship")
     arguments.add_argument(
         "--alone",
-        choices=tuple(NARROW_LAYERS),
+        choices=NARROW_LAYERS,
         help="learn with this layer alone: the rest stays as it is in FILE",
     )
     arguments.add_argument("--data", type=Path, default=DATA)

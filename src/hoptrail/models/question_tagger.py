@@ -42,10 +42,7 @@ LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
 NARROW = 192  # the width of the narrow layers
 _LEAST_LIKELY = 0.7  # a less likely relation is none, a less likely kind a short answer
 _LEAST_LIKELY_LIST = 0.94  # the same for lists, because what might be several things often is one
-_ASKED, _ITEM, _TIME = 2.0, 1.0, 1.0
-"""What a place costs in log probability; between 1 and 4 the judged rows hardly change."""
-_SIDE = (2.0, 4.0, 6.0)
-"""The same of a side: the first with which there are two, else the first."""
+_COST = 2.0  # of a place in log probability; between 1 and 4 the judged rows hardly change
 
 KINDS = (AnswerKind.SHORT, AnswerKind.LIST, AnswerKind.YES_NO, AnswerKind.STEPS, AnswerKind.PASSAGE)
 """The kinds of answers in the order of the head's columns."""
@@ -65,19 +62,15 @@ ComparisonRule = Enum("ComparisonRule", ["LESS", "MORE", "SAME", "BOTH"], start=
 date is the answer, or the other one; whether both have the same value; whether the same is true of both.
 """
 
-Heads = dict[str, int]
-"""The columns of some heads."""
-LAST: tuple[Heads, Heads] = {"items": 3}, {"kind": len(KINDS), "reply": len(WantedReply)}
-"""The heads over the last layer, for word pieces and for the whole."""
-NARROW_LAYERS: dict[str, tuple[Heads, Heads]] = {
+LAYERS: dict[str, tuple[dict[str, int], dict[str, int]]] = {
+    "": ({"items": 3}, {"kind": len(KINDS), "reply": len(WantedReply)}),
     "messages": ({"asked": 3}, {}),
     "plans": ({"inner": 2}, {"form": len(QuestionForm)}),
     "times": ({"when": 3}, {"relation": len(TimeRelation)}),
     "comparisons": ({"sides": 3}, {"rule": len(ComparisonRule)}),
 }
-"""The same of each narrow layer."""
-_TAGGED = tuple(head for pieces, _ in (LAST, *NARROW_LAYERS.values()) for head in pieces)
-_JUDGED = tuple(head for _, whole in (LAST, *NARROW_LAYERS.values()) for head in whole)
+"""The heads over the last layer and over each narrow one, for word pieces and for the whole, with their columns."""
+_TAGGED, _JUDGED = (tuple(head for heads in LAYERS.values() for head in heads[at]) for at in (0, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +113,7 @@ class QuestionTagger:
         for start, stretch in self._stretches(message):
             offsets, heads = self._heads(stretch)
             replies.append(WantedReply(int(heads["reply"].argmax())))
-            places = _marked(heads["asked"], offsets, stretch, _ASKED)
+            places = _marked(heads["asked"], offsets, stretch)
             asked += [(start + first, start + last) for (first, last), _ in places]
         return MessageTags(tuple(asked), replies[0] if replies else WantedReply.OTHER)
 
@@ -128,10 +121,7 @@ class QuestionTagger:
         offsets, heads = self._heads(question)
         odds = heads["kind"] - np.logaddexp.reduce(heads["kind"])
         kind, form, inner = KINDS[int(odds.argmax())], QuestionForm(int(heads["form"].argmax())), heads["inner"]
-        # A difference is told as one answer, so that its form is often SINGLE, if barely.
-        compares = heads["form"][QuestionForm.COMPARE.value] >= heads["form"].max() - 1
-        costs = _SIDE if form is QuestionForm.COMPARE else _SIDE[:1]
-        sides = _sides(heads["sides"], offsets, question, costs) if compares else ()
+        sides = _two_sides(heads["sides"], offsets, question) if form is QuestionForm.COMPARE else ()
         rule = ComparisonRule(int(heads["rule"].argmax()))
         is_difference = kind is AnswerKind.PASSAGE and len(sides) == 2
         if not is_difference and odds.max() < np.log(_LEAST_LIKELY_LIST if kind is AnswerKind.LIST else _LEAST_LIKELY):
@@ -145,7 +135,7 @@ class QuestionTagger:
     def tag_text(self, question: str, text: str) -> tuple[tuple[Extent, float], ...]:
         """The places in the first `LONGEST_TEXT` word pieces that answer a question, each with its words' log probability."""
         offsets, heads = self._heads(question, text)
-        return tuple(_marked(heads["items"], offsets, text, _ITEM))
+        return tuple(_marked(heads["items"], offsets, text))
 
     def tag_values(self, question: str, values: Sequence[str]) -> ComparisonRule:
         """How two values decide a question: a date of birth is less for the older one, an age more."""
@@ -155,7 +145,7 @@ class QuestionTagger:
     def tag_time(self, question: str) -> TimeTags:
         offsets, heads = self._heads(question)
         odds = heads["relation"] - np.logaddexp.reduce(heads["relation"])
-        places = _marked(heads["when"], offsets, question, _TIME)
+        places = _marked(heads["when"], offsets, question)
         found = TimeRelation(int(odds.argmax()))
         if found is TimeRelation.NONE or not places or odds.max() < np.log(_LEAST_LIKELY):
             return TimeTags(TimeRelation.NONE)
@@ -221,14 +211,16 @@ def tag_values(question: str, values: Sequence[str]) -> ComparisonRule:
     return _installed().tag_values(question, values)
 
 
-def _sides(logits: FloatMatrix, offsets: Sequence[Extent], question: str, costs: Sequence[float]) -> tuple[Extent, ...]:
-    """The sides by the first of these costs with which there are two, if by any: `or` parts sides, and stands in titles."""
-    found = [_marked(logits, offsets, question, cost) for cost in costs]
+def _two_sides(logits: FloatMatrix, offsets: Sequence[Extent], question: str) -> tuple[Extent, ...]:
+    """The sides by the first cost with which there are two, if by any: `or` parts sides, and stands in titles."""
+    found = [_marked(logits, offsets, question, times * _COST) for times in (1, 2, 3)]
     chosen = next((places for places in found if len(places) == 2), found[0])
     return tuple(place for place, _ in chosen)
 
 
-def _marked(logits: FloatMatrix, offsets: Sequence[Extent], text: str, cost: float) -> list[tuple[Extent, float]]:
+def _marked(
+    logits: FloatMatrix, offsets: Sequence[Extent], text: str, cost: float = _COST
+) -> list[tuple[Extent, float]]:
     """The places of the likeliest sequence of places and words around them (Viterbi), each with the log probability of its words'
     tags. A place begins and ends with a word, and each costs something, so that a doubtful word within does not cut it in two.
     """

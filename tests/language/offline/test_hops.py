@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hoptrail.language.offline.hops import compare, follow
+from hoptrail.language.offline.hops import by_hops, compare, likeliest_way
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.statement_reading import StatementReader
 from hoptrail.language.questions.plans import make_plan
@@ -23,7 +23,7 @@ def followed(question: str, units: tuple[Unit, ...], script: Mapping[str, Mappin
     reader = StatementReader(ScriptedReader(script), None)
     if plan.comparison is not None:
         return compare(question, plan.comparison, units, reader, reader)
-    return follow(question, plan, units, reader)
+    return by_hops(plan, likeliest_way(question, plan, units, reader))
 
 
 def test_a_first_answer_that_leads_nowhere_is_given_up(passage: MakeUnit) -> None:
@@ -42,6 +42,21 @@ def test_a_first_answer_that_leads_nowhere_is_given_up(passage: MakeUnit) -> Non
         (SECOND.format("Ida Berg"), "Dunmere"),
     ]
     assert found.answer == "Dunmere"
+
+
+def test_one_doubtful_hop_makes_an_answer_doubtful(passage: MakeUnit) -> None:
+    units = (
+        passage("The Gull", "The Gull was drawn by Ida Berg."),
+        passage("Ida Berg", "Ida Berg was born in Dunmere."),
+    )
+
+    def confidence(first: float, second: float) -> float:
+        return followed(
+            QUESTION, units, {FIRST: {"Ida Berg": first}, SECOND.format("Ida Berg"): {"Dunmere": second}}
+        ).confidence
+
+    assert confidence(6.0, 6.0) > max(confidence(-2.0, 6.0), confidence(6.0, -2.0))
+    assert min(confidence(-2.0, 6.0), confidence(6.0, -2.0)) > confidence(-2.0, -2.0)
 
 
 def test_a_plan_that_breaks_off_concludes_nothing(passage: MakeUnit) -> None:

@@ -194,6 +194,13 @@ def test_an_encoder_only_orders_candidates(world: tuple[Unit, ...]) -> None:
     assert language.perform(Read("Who wrote The Glass Hen?", world)).value.answer is None
 
 
+@pytest.mark.parametrize(
+    "question", ["Is Ada Lunt older than Piet Korver?", "Do Ada Lunt and Piet Korver have the same trade?"]
+)
+def test_a_claim_that_values_decide_is_read_at_once(question: str) -> None:
+    assert OfflineLanguage().perform(Decompose(question)).value.questions == (question,)
+
+
 def test_what_findings_conclude_cites_the_line_that_says_it_in_whole_words(passage: MakeUnit) -> None:
     arden = passage("Arden", "Arden burnt down in 1912. It burnt for 12 days. The north wind is known to be cold.")
 

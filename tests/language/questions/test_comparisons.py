@@ -44,6 +44,22 @@ def test_sides_and_rule_are_those_that_the_question_has(question: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "sides"),
+    [
+        (
+            "Which film came out first, Foss Light: Ida & Bo in Arden or Tarn?",
+            ("Foss Light: Ida & Bo in Arden", "Tarn"),
+        ),
+        ("Who has a boat that is older than the other's, Ida Berg or Bo Marsh?", ("Ida Berg", "Bo Marsh")),
+        ("What is the difference between apt and dpkg and when is each better?", ()),
+    ],
+)
+def test_there_are_two_sides_though_their_names_say_and(question: str, sides: tuple[str, ...]) -> None:
+    comparison = find_comparison(question)
+    assert (comparison.sides if comparison else ()) == sides
+
+
+@pytest.mark.parametrize(
     "question", ["", "Which is older?", "Who wrote Night Ferry?", "Do you take cards or cash?", "or, or or or?"]
 )
 def test_what_compares_nothing(question: str) -> None:

@@ -38,8 +38,8 @@ CONFIDENCE = ("candidate", "answer", "next", "margin", "marked", "others")
 """Log odds of the best candidate, of its answer, and of the next other answer; its margin, as in `SPAN`; as a second opinion, the
 probability with which the question tagger marks the answer among its neighbours, and the highest with which it marks another one.
 """
-CHAIN = ("last", "before")
-"""The numbers of an answer by hops: the log odds of the last one, and those of all before it together."""
+CHAIN = ("together",)
+"""The number of an answer by hops: the log odds of all being right, as if none depended on another."""
 NUMBERS = {"span": SPAN, "path": PAIR, "verdict": VERDICT, "confidence": CONFIDENCE, "chain": CHAIN}
 """The numbers of each regression, by its name in the file."""
 
@@ -150,9 +150,8 @@ def weighed(candidates: Sequence[Candidate], weights: Weights) -> list[Weighed]:
 
 
 def chain_numbers(confidences: Sequence[float]) -> tuple[float, ...]:
-    """The numbers of `CHAIN` of an answer whose hops have these confidences."""
-    *before, last = confidences
-    return log_odds(last), log_odds(math.prod(before))
+    """The number of `CHAIN` of an answer whose hops have these confidences."""
+    return (log_odds(math.prod(confidences)),)
 
 
 def confidence_numbers(at: int, found: Sequence[Weighed]) -> tuple[float, ...]:

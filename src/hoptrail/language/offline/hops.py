@@ -1,8 +1,8 @@
 """Answer a whole question at once and, if it can be taken apart, hop by hop; the likelier answer is taken.
 
-A plan is followed by a beam search over the likeliest answers of each hop. The confidence in an answer by hops is a regression
-over theirs (`answer_weights.py`), in which the last one counts most. A comparison takes the likeliest values that decide
-it. Findings of earlier hops are concluded by the plan too, and a new reading checks them.
+A plan is followed by a beam search over the likeliest answers of each hop. The confidence in an answer by hops is their
+product, fitted (`answer_weights.py`). A comparison takes the likeliest values that decide it. Findings of earlier hops are
+concluded by the plan too, and a new reading checks them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hoptrail.language.questions.comparisons import Comparison
 from hoptrail.language.questions.plans import Plan
 from hoptrail.language.questions.references import complete, unresolved
 from hoptrail.language.tasks import Finding, Reading, Step
-from hoptrail.models.question_tagger import tag_question
+from hoptrail.models.question_tagger import ComparisonRule, tag_question
 from hoptrail.text.mentions import find_mentions
 from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.statements import UnitStatement
@@ -48,7 +48,7 @@ def read_by_hops(
     elif len(plan.questions) == 1:
         return _at_once(question, units, reader)
     else:
-        by_plan = follow(question, plan, units, reader)
+        by_plan = by_hops(plan, likeliest_way(question, plan, units, reader))
     return max(by_plan, _at_once(question, units, reader), key=lambda reading: reading.confidence)
 
 
@@ -63,15 +63,12 @@ def _at_once(question: str, units: Sequence[Unit], reader: StatementReader) -> R
     return Reading(None) if best is None else Reading(best.answer, best.steps(question), round(best.confidence, 4))
 
 
-def follow(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Reading:
-    """The answer along the likeliest way through the evidence, or the steps up to a hop without one."""
-    hops = likeliest_way(question, plan, units, reader)
-    found = [hop for _, hop in hops]
-    answer = plan.conclude([hop.answer for hop in found])
-    if answer is None:
+def by_hops(plan: Plan, hops: Hops) -> Reading:
+    """The answer at the end of a way through the evidence, or the steps up to a hop without one."""
+    if len(hops) < len(plan.questions):
         return Reading(None, _steps(hops))
-    confidence = stored_weights().chain.probability(chain_numbers([hop.confidence for hop in found]))
-    return Reading(answer, _steps(hops), round(confidence, 4))
+    confidence = stored_weights().chain.probability(chain_numbers([hop.confidence for _, hop in hops]))
+    return Reading(hops[-1][1].answer, _steps(hops), round(confidence, 4))
 
 
 def likeliest_way(question: str, plan: Plan, units: Sequence[Unit], reader: StatementReader) -> Hops:
@@ -79,19 +76,16 @@ def likeliest_way(question: str, plan: Plan, units: Sequence[Unit], reader: Stat
     named = [mention.text for mention in find_mentions(question, question=True)]
     ways: list[Hops] = [()]
     hops: Hops = ()
-    for at, planned in enumerate(plan.questions):
+    for planned in plan.questions:
         longer: list[Hops] = []
         for way in ways:
             asked = complete(planned, [Finding(before, before, hop.answer) for before, hop in way])
             if not unresolved(asked):
                 used = [hop.answer for number, (_, hop) in enumerate(way, 1) if f"#{number}" in planned]
-                near = _nearest(asked, units) if len(plan.questions) > 1 else units
-                longer += ((*way, (asked, hop)) for hop in reader.ranked(asked, near, [*named, *used])[:_BEAM])
+                found = reader.ranked(asked, _nearest(asked, units), [*named, *used])
+                longer += ((*way, (asked, hop)) for hop in found[:_BEAM])
         ways = sorted(longer, key=_probability, reverse=True)
-        # If no later hop needs the answer, alternatives would only crowd out the others.
-        is_needed = any(f"#{at + 1}" in later for later in plan.questions[at + 1 :])
-        likely = [way for way in ways if _probability(way) >= _UNLIKELY * _probability(ways[0])]
-        ways = likely[: _BEAM if is_needed else 1]
+        ways = [way for way in ways[:_BEAM] if _probability(way) >= _UNLIKELY * _probability(ways[0])]
         if not ways:
             break
         hops = ways[0]
@@ -102,7 +96,7 @@ def compare(
     question: str, comparison: Comparison, units: Sequence[Unit], reader: StatementReader, values: StatementReader
 ) -> Reading:
     """The answer from the likeliest values of both sides that decide; without one, the likeliest values as steps."""
-    spans = comparison.by_values
+    spans = comparison.rule is not ComparisonRule.BOTH
     sides: list[list[tuple[str, ReadAnswer]]] = []
     for asked in comparison.questions:
         near = _nearest(asked, units)
@@ -138,7 +132,8 @@ def conclude(
     question: str, plan: Plan, findings: Sequence[Finding], lines: Iterable[UnitStatement], reading: Reading
 ) -> Reading:
     """The conclusion from the findings, else `reading`, which is of all the evidence, whose statements are `lines`."""
-    answer = _conclusion_of(plan, findings)
+    given = [finding.answer for finding in findings]
+    answer = plan.conclude(given) if plan.comparison else next(reversed(given), None)
     if answer is None:
         return reading
     if reading.answer is not None and same_value(reading.answer, answer):
@@ -146,15 +141,6 @@ def conclude(
         return Reading(answer, steps, max(_UNCHECKED, reading.confidence))
     confidence = _UNCHECKED if reading.answer is None else _CONTRADICTED
     return Reading(answer, (Step(question, answer, _support(answer, lines)),), confidence)
-
-
-def _conclusion_of(plan: Plan, findings: Sequence[Finding]) -> str | None:
-    if plan.comparison is None:
-        return findings[-1].answer if findings else None
-    by_question = {finding.question: finding.answer for finding in findings}
-    if all(question in by_question for question in plan.questions):
-        return plan.conclude([by_question[question] for question in plan.questions])
-    return plan.conclude([finding.answer for finding in findings])
 
 
 def _support(answer: str, lines: Iterable[UnitStatement]) -> tuple[Span, ...]:

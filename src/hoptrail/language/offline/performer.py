@@ -28,12 +28,12 @@ from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.statement_reading import StatementReader
 from hoptrail.language.questions.follow_ups import complete_follow_up
 from hoptrail.language.questions.plans import Plan, make_plan
-from hoptrail.language.questions.references import clarify, complete
+from hoptrail.language.questions.references import clarify, complete, unresolved
 from hoptrail.language.tasks import OFFLINE, Reading, Reply, Task
 from hoptrail.language.withholding import LEAST_SHARE, all_of, held_to, of_kind
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.networks import READER, VALUE_READER
-from hoptrail.models.question_tagger import tag_question
+from hoptrail.models.question_tagger import ComparisonRule, tag_question
 from hoptrail.models.reader import Remembered, TextReader, installed_reader
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
@@ -44,9 +44,6 @@ from hoptrail.text.words import content_stems, words
 from hoptrail.types import AnswerKind, Extraction, Fact, Unit, Usage
 
 T = TypeVar("T")
-
-_OPEN_REFERENCE = re.compile(r"#\d+\b")
-"""A sub-question with an unresolved reference cannot be answered."""
 
 _LEADING_PRONOUN = re.compile(r"(?:(?P<owner>his|her|its|their)|he|she|it|they)\b(?=\s+[a-z])", re.IGNORECASE)
 _QUOTING = {AnswerKind.PASSAGE: explain, AnswerKind.STEPS: procedure}
@@ -144,7 +141,7 @@ class OfflineLanguage:
         return replace(reading, notes=self._statements.looked_at(asked, units))
 
     def _read(self, question: str, units: Sequence[Unit], least: float = 0.0) -> Reading:
-        if _OPEN_REFERENCE.search(question):
+        if unresolved(question):  # it cannot be answered
             return Reading(None)
         question = question[: self._settings.question_characters]
         plan = _plan(question, self._settings)
@@ -216,9 +213,9 @@ def _sample(task: tasks.Sample, reader: StatementReader) -> tasks.Samples:
 
 def _decompose(task: tasks.Decompose, settings: OfflineSettings) -> tasks.Decomposition:
     plan = _plan(task.question, settings)
-    # Of one side such a claim asks nothing: `Is the weir older?`. One reading compares both.
-    at_once = plan.comparison is not None and plan.comparison.claimed and plan.comparison.by_values
-    questions = (task.question,) if at_once else plan.questions
+    questions = plan.questions
+    if plan.comparison and plan.comparison.claimed and plan.comparison.rule is not ComparisonRule.BOTH:
+        questions = (task.question,)  # one reading compares both: of one side it asks nothing (`Is the weir older?`)
     if not task.one_at_a_time:
         return tasks.Decomposition(questions)
     answered = all(finding.answer is not None for finding in task.findings)

@@ -36,11 +36,6 @@ class Comparison:
         return self.searched[0], self.searched[2]
 
     @property
-    def by_values(self) -> bool:
-        """Whether a value of each side decides, and not a yes or no."""
-        return self.rule is not ComparisonRule.BOTH
-
-    @property
     def is_order(self) -> bool:
         return self.rule in ORDERS
 

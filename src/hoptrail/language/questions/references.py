@@ -26,7 +26,7 @@ _NOUN_ASKED = re.compile(
     r"\b(?:(?:which|what) (?!is\b|was\b|are\b|were\b|did\b|do\b|does\b)|(?:is|was|are|were) the )([a-z]+)\b",
     re.IGNORECASE,
 )
-_KINDS = {"who": "person", "whose": "person", "where": "place", "when": "date", "how": "number"}
+_KINDS = {"who": "person", "whose": "person", "where": "place", "when": "date"}
 _OWNERS = word_set("his her its their")
 _REPLACED = _OWNERS | word_set("he she it they him them")
 
