@@ -107,6 +107,15 @@ def test_evidence_from_a_table_shows_its_headers() -> None:
     assert "    │   Item: Rope; Price: 12\n    │   Item: Buoy; Price: 3\n" in shown
 
 
+def test_a_comparison_shows_the_statement_of_each_side() -> None:
+    answer = answered("Rope", AnswerKind.SHORT)
+    (rope,) = answer.evidence
+    buoy = replace(rope, text="The buoy came in 1902.", said="The buoy came in 1902.", start=90, end=112)
+    shown = printed(replace(answer, evidence=(rope, buoy)))
+    assert shown.count("Item: Rope; Price: 12") == 2
+    assert shown.count("The buoy came in 1902.") == 2
+
+
 @pytest.mark.parametrize(
     ("kind", "head"),
     [(AnswerKind.LIST, "Answer: 2 items\n  - Rope\n"), (AnswerKind.STEPS, "Answer: 2 steps\n  1. Rope\n")],

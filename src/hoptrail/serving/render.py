@@ -38,9 +38,7 @@ if TYPE_CHECKING:
     from hoptrail.models.chat import ChatSettings
     from hoptrail.models.ledger import Ledger
 
-SHOWN_DOCUMENTS = 50
-SHOWN_NOTES = 20
-SHOWN_EXTENSIONS = 8
+SHOWN_DOCUMENTS, SHOWN_NOTES, SHOWN_EXTENSIONS = 50, 20, 8
 EXCERPT = 240
 DISAGREE = "your documents disagree, and no date tells which holds"
 _NUMERIC = frozenset("0123456789.,+-*[] ")
@@ -122,8 +120,7 @@ def number_of(count: int, what: str) -> str:
 
 def sources_of(answer: Answer) -> list[Cited]:
     """What an answer rests on, or what comes closest, each once, in the order shown."""
-    parts = answer.parts or (answer,)
-    shown = [cited for one in parts for cited in (one.closest if one.text is None else one.evidence)]
+    shown = [said for one in answer.parts or (answer,) for said in (one.closest if one.text is None else one.evidence)]
     return list({(one.document, one.start, one.end): one for one in shown}.values())
 
 
@@ -156,7 +153,7 @@ def _conclusion(answer: Answer) -> list[RenderableType]:
     ]
     place = f" from {', '.join(numbers)} below" if numbers else ""
     certainty = Text(f"A guess ({guess.confidence:.2f}){place}, not sure enough to be the answer.", style="yellow")
-    found = _found(Text(GUESSED.format(""), style="yellow"), certainty, value, guess.evidence, told=bool(numbers))
+    found = _found(Text(GUESSED.format(""), style="yellow"), certainty, guess.text, guess.evidence, told=bool(numbers))
     return [*found, Text("Closest:"), *shown, Text(ADVICE, style="dim")]
 
 
@@ -165,9 +162,8 @@ def _certainty(answer: Answer) -> Text:
         return Text("Unsupported: what is cited does not say so. Check it.", style="yellow")
     if answer.confidence is None:
         return Text("How sure this is was not estimated.", style="dim")
-    line = f"{answer.certainty.capitalize()} ({answer.confidence:.2f})"
-    is_sure = answer.confidence >= SURE
-    return Text(f"{line}." if is_sure else f"{line}: check what it rests on.", style="dim" if is_sure else "yellow")
+    end, style = (".", "dim") if answer.confidence >= SURE else (": check what it rests on.", "yellow")
+    return Text(f"{answer.certainty.capitalize()} ({answer.confidence:.2f}){end}", style=style)
 
 
 def _found(
@@ -185,12 +181,14 @@ def _found(
     """
     last = [item for item in evidence if item.hop == evidence[-1].hop]
     current = [one for one in last if not one.replaced] or last
-    values = differing = _disputed(items or text.split("; "), current)
-    if not differing:
-        values = [(one, _home(one, current)) for one in (items if len(items) > 1 else [text])]
+    differing = _disputed(items or text.split("; "), current)
+    values = differing or [(one, _home(one, current)) for one in (items if len(items) > 1 else [text])]
     homes = list(dict.fromkeys(home for _, home in values if home)) or current[:1]
     if len(values) == 1:
         shown = [Text.assemble(head, plain(text, "green" if len(text) > EXCERPT else "bold green"))]
+        homes += [
+            one for one in current if one not in homes and one_line(one.said) not in one_line(text)
+        ]  # the other side
     else:
         said = DISAGREE if differing else f"{len(values)} {'steps' if steps else 'items'}"
         shown = [Text.assemble(head, (said, "bold"))]
@@ -198,7 +196,8 @@ def _found(
             place = Text.assemble("  ", _source(home)) if home and len(homes) > 1 else ""
             shown.append(Text.assemble(f"  {number}. " if steps else "  - ", plain(value, "green"), place))
         certainty = Text("Check which of them holds.", style="yellow") if differing else certainty
-    below = _statement(homes[0], [value for value, _ in values]) if len(homes) == 1 and not told else []
+    told = told or len(homes) > 1 < len(values)  # there it stands beside each value
+    below = [line for one in homes if not told for line in _statement(one, [value for value, _ in values])]
     replaced = [
         plain(f"  replaces what was said {f'in {one.date}' if one.date else 'before'}: {one.said}", "dim")
         for one in last
