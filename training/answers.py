@@ -100,7 +100,9 @@ def example_of(folder: str, question: Question, reader: StatementReader, units: 
 
 
 def fitted(found: Sequence[Example]) -> Weights:
-    """The weights for these examples: of candidates, then of the best answers; of yes and no."""
+    """The weights for these examples: of candidates, then of the best answers; of yes and no; of answers by hops. Raises:
+    ValueError: of one of these there is no example.
+    """
     known = [(one, right) for example in found for one, right in zip(example.candidates, example.right, strict=True)]
     span = _regression([(one.numbers, right) for one, right in known if one.pair is None])
     pair = _regression([(one.numbers, right) for one, right in known if one.pair is not None])
@@ -116,17 +118,24 @@ def _best(example: Example, weights: Weights) -> tuple[tuple[float, ...], bool]:
 
 
 def judged(example: Example, weights: Weights) -> tuple[float, bool]:
-    """The confidence in the best answer, and whether it is right."""
+    """The confidence in the best answer, at once or by hops, and whether it is right."""
     if example.verdicts:
         return max((weights.verdict.probability(numbers), right) for numbers, right in example.verdicts)
-    if not example.candidates:
-        return 0.0, False
-    numbers, right = _best(example, weights)
-    return weights.confidence.probability(numbers), right
+    found = [(0.0, False)]
+    if example.chain:
+        found.append((weights.chain.probability(example.chain[0]), example.chain[1]))
+    if example.candidates:
+        numbers, right = _best(example, weights)
+        found.append((weights.confidence.probability(numbers), right))
+    return max(found)
 
 
 def _regression(rows: Sequence[tuple[tuple[float, ...], bool]]) -> Regression:
-    """Logistic regression with a ridge on standardised numbers, by Newton's method."""
+    """Logistic regression with a ridge on standardised numbers, by Newton's method. Raises: ValueError: there are no rows."""
+    if not rows:
+        raise ValueError(
+            "nothing to fit: these folders lack a question with an answer, one for yes or no, or one of several hops"
+        )
     values = np.array([numbers for numbers, _ in rows])
     right = np.array([right for _, right in rows], np.float64)
     mean, deviation = values.mean(0), values.std(0) + 1e-6

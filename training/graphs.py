@@ -186,10 +186,8 @@ def question_graph(weights: Tensors, sizes: BertSizes) -> onnx.ModelProto:
     """The tagger of questions: the logits of its heads for each word piece, and of those for the whole."""
     graph = Graph(weights, sizes)
     *_, third, second, hidden = graph.trunk(*PARTS)
-    present, upper = (
-        graph.node("Cast", "mask", to=TensorProto.INT32),
-        graph.node("Concat", third, second, hidden, axis=-1),
-    )
+    present = graph.node("Cast", "mask", to=TensorProto.INT32)
+    upper = graph.node("Concat", third, second, hidden, axis=-1)
     outputs: dict[str, tuple[str, Axes]] = {}
     for layer, (pieces, whole) in LAYERS.items():
         if layer:

@@ -111,9 +111,11 @@ def test_a_comparison_shows_the_statement_of_each_side() -> None:
     answer = answered("Rope", AnswerKind.SHORT)
     (rope,) = answer.evidence
     buoy = replace(rope, text="The buoy came in 1902.", said="The buoy came in 1902.", start=90, end=112)
-    shown = printed(replace(answer, evidence=(rope, buoy)))
-    assert shown.count("Item: Rope; Price: 12") == 2
-    assert shown.count("The buoy came in 1902.") == 2
+    last = [replace(one, hop=2) for one in (rope, buoy)]
+    of_both = printed(replace(answer, evidence=(rope, replace(buoy, hop=1), *last))).partition("What is it?")[0]
+    assert "Item: Rope; Price: 12" in of_both
+    assert "The buoy came in 1902." in of_both
+    assert "The buoy came in 1902." not in printed(replace(answer, evidence=tuple(last))).partition("What is it?")[0]
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,8 @@ LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
 NARROW = 192  # the width of the narrow layers
 _LEAST_LIKELY = 0.7  # a less likely relation is none, a less likely kind a short answer
 _LEAST_LIKELY_LIST = 0.94  # the same for lists, because what might be several things often is one
-_COST = 2.0  # of a place in log probability; between 1 and 4 the judged rows hardly change
+_COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0, "sides": 2.0}
+"""Of a place in log probability; between 1 and 4 the judged rows hardly change."""
 
 KINDS = (AnswerKind.SHORT, AnswerKind.LIST, AnswerKind.YES_NO, AnswerKind.STEPS, AnswerKind.PASSAGE)
 """The kinds of answers in the order of the head's columns."""
@@ -62,12 +63,13 @@ ComparisonRule = Enum("ComparisonRule", ["LESS", "MORE", "SAME", "BOTH"], start=
 date is the answer, or the other one; whether both have the same value; whether the same is true of both.
 """
 
+_TAGS = 3  # a piece stands around places, begins one, or belongs to one
 LAYERS: dict[str, tuple[dict[str, int], dict[str, int]]] = {
-    "": ({"items": 3}, {"kind": len(KINDS), "reply": len(WantedReply)}),
-    "messages": ({"asked": 3}, {}),
+    "": ({"items": _TAGS}, {"kind": len(KINDS), "reply": len(WantedReply)}),
+    "messages": ({"asked": _TAGS}, {}),
     "plans": ({"inner": 2}, {"form": len(QuestionForm)}),
-    "times": ({"when": 3}, {"relation": len(TimeRelation)}),
-    "comparisons": ({"sides": 3}, {"rule": len(ComparisonRule)}),
+    "times": ({"when": _TAGS}, {"relation": len(TimeRelation)}),
+    "comparisons": ({"sides": _TAGS}, {"rule": len(ComparisonRule)}),
 }
 """The heads over the last layer and over each narrow one, for word pieces and for the whole, with their columns."""
 _TAGGED, _JUDGED = (tuple(head for heads in LAYERS.values() for head in heads[at]) for at in (0, 1))
@@ -113,7 +115,7 @@ class QuestionTagger:
         for start, stretch in self._stretches(message):
             offsets, heads = self._heads(stretch)
             replies.append(WantedReply(int(heads["reply"].argmax())))
-            places = _marked(heads["asked"], offsets, stretch)
+            places = _marked(heads["asked"], offsets, stretch, _COSTS["asked"])
             asked += [(start + first, start + last) for (first, last), _ in places]
         return MessageTags(tuple(asked), replies[0] if replies else WantedReply.OTHER)
 
@@ -135,7 +137,7 @@ class QuestionTagger:
     def tag_text(self, question: str, text: str) -> tuple[tuple[Extent, float], ...]:
         """The places in the first `LONGEST_TEXT` word pieces that answer a question, each with its words' log probability."""
         offsets, heads = self._heads(question, text)
-        return tuple(_marked(heads["items"], offsets, text))
+        return tuple(_marked(heads["items"], offsets, text, _COSTS["items"]))
 
     def tag_values(self, question: str, values: Sequence[str]) -> ComparisonRule:
         """How two values decide a question: a date of birth is less for the older one, an age more."""
@@ -145,7 +147,7 @@ class QuestionTagger:
     def tag_time(self, question: str) -> TimeTags:
         offsets, heads = self._heads(question)
         odds = heads["relation"] - np.logaddexp.reduce(heads["relation"])
-        places = _marked(heads["when"], offsets, question)
+        places = _marked(heads["when"], offsets, question, _COSTS["when"])
         found = TimeRelation(int(odds.argmax()))
         if found is TimeRelation.NONE or not places or odds.max() < np.log(_LEAST_LIKELY):
             return TimeTags(TimeRelation.NONE)
@@ -212,15 +214,20 @@ def tag_values(question: str, values: Sequence[str]) -> ComparisonRule:
 
 
 def _two_sides(logits: FloatMatrix, offsets: Sequence[Extent], question: str) -> tuple[Extent, ...]:
-    """The sides by the first cost with which there are two, if by any: `or` parts sides, and stands in titles."""
-    found = [_marked(logits, offsets, question, times * _COST) for times in (1, 2, 3)]
-    chosen = next((places for places in found if len(places) == 2), found[0])
-    return tuple(place for place, _ in chosen)
+    """The sides; more than two are joined to two if dearer places join them, because titles have `and` and `or` in them, but not
+    across a comma, which parts three things.
+    """
+    sides, joined, dearer = (
+        tuple(place for place, _ in _marked(logits, offsets, question, times * _COSTS["sides"])) for times in (1, 2, 3)
+    )
+    for places in (joined, dearer) if len(sides) > 2 else ():
+        whole = all(any(start <= first and last <= end for start, end in places) for first, last in sides)
+        if len(places) == 2 and whole and not any("," in question[start:end] for start, end in places):
+            return places
+    return sides
 
 
-def _marked(
-    logits: FloatMatrix, offsets: Sequence[Extent], text: str, cost: float = _COST
-) -> list[tuple[Extent, float]]:
+def _marked(logits: FloatMatrix, offsets: Sequence[Extent], text: str, cost: float) -> list[tuple[Extent, float]]:
     """The places of the likeliest sequence of places and words around them (Viterbi), each with the log probability of its words'
     tags. A place begins and ends with a word, and each costs something, so that a doubtful word within does not cut it in two.
     """

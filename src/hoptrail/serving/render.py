@@ -186,9 +186,8 @@ def _found(
     homes = list(dict.fromkeys(home for _, home in values if home)) or current[:1]
     if len(values) == 1:
         shown = [Text.assemble(head, plain(text, "green" if len(text) > EXCERPT else "bold green"))]
-        homes += [
-            one for one in current if one not in homes and one_line(one.said) not in one_line(text)
-        ]  # the other side
+        before = {(one.document, one.start) for one in evidence if one.hop != evidence[-1].hop}
+        homes += [one for one in current if one not in homes and (one.document, one.start) in before]  # values compared
     else:
         said = DISAGREE if differing else f"{len(values)} {'steps' if steps else 'items'}"
         shown = [Text.assemble(head, (said, "bold"))]
@@ -196,7 +195,7 @@ def _found(
             place = Text.assemble("  ", _source(home)) if home and len(homes) > 1 else ""
             shown.append(Text.assemble(f"  {number}. " if steps else "  - ", plain(value, "green"), place))
         certainty = Text("Check which of them holds.", style="yellow") if differing else certainty
-    told = told or len(homes) > 1 < len(values)  # there it stands beside each value
+    told = told or (len(homes) > 1 and len(values) > 1)  # then it stands beside each value
     below = [line for one in homes if not told for line in _statement(one, [value for value, _ in values])]
     replaced = [
         plain(f"  replaces what was said {f'in {one.date}' if one.date else 'before'}: {one.said}", "dim")

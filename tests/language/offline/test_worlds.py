@@ -199,6 +199,13 @@ def test_an_encoder_only_orders_candidates(world: tuple[Unit, ...]) -> None:
 )
 def test_a_claim_that_values_decide_is_read_at_once(question: str) -> None:
     assert OfflineLanguage().perform(Decompose(question)).value.questions == (question,)
+    finding = Finding(question, question, "no")
+    assert OfflineLanguage().perform(Integrate(question, (finding,), ())).value.answer == "no"
+
+
+def test_a_number_of_a_room_is_no_open_reference(passage: MakeUnit) -> None:
+    rooms = (passage("Rooms", "Room #12b belongs to Ida Berg."),)
+    assert OfflineLanguage().perform(Read("Who does room #12b belong to?", rooms)).value.answer == "Ida Berg"
 
 
 def test_what_findings_conclude_cites_the_line_that_says_it_in_whole_words(passage: MakeUnit) -> None:

@@ -50,11 +50,15 @@ def test_sides_and_rule_are_those_that_the_question_has(question: str) -> None:
             "Which film came out first, Foss Light: Ida & Bo in Arden or Tarn?",
             ("Foss Light: Ida & Bo in Arden", "Tarn"),
         ),
-        ("Who has a boat that is older than the other's, Ida Berg or Bo Marsh?", ("Ida Berg", "Bo Marsh")),
-        ("What is the difference between apt and dpkg and when is each better?", ()),
+        (
+            "Which is older, Pit and Pendulum (1913 film) or The Tarn and Foss Story?",
+            ("Pit and Pendulum (1913 film)", "The Tarn and Foss Story"),
+        ),
+        ("Who was born first, Ada Lunt, Bo Marsh or Ida Berg?", ()),
+        ("Which is cheaper, the hall, the annexe or the barn?", ()),
     ],
 )
-def test_there_are_two_sides_though_their_names_say_and(question: str, sides: tuple[str, ...]) -> None:
+def test_names_may_say_and_but_three_things_are_not_two(question: str, sides: tuple[str, ...]) -> None:
     comparison = find_comparison(question)
     assert (comparison.sides if comparison else ()) == sides
 

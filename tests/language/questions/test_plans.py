@@ -143,4 +143,5 @@ def test_the_sides_of_a_comparison_are_asked_about() -> None:
     planned = make_plan("Which film came out first, Tea Time or Ferry on Cold Water?", MOST, LONGEST)
     assert planned.comparison is not None
     assert planned.comparison.sides == ("Tea Time", "Ferry on Cold Water")
-    assert planned.conclude(("1951", "1949")) == "Ferry on Cold Water"
+    assert planned.comparison.verdict("1951", "1949") == "Ferry on Cold Water"
+    assert planned.comparison.verdict("1951", None) is None

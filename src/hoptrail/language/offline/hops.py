@@ -1,8 +1,8 @@
 """Answer a whole question at once and, if it can be taken apart, hop by hop; the likelier answer is taken.
 
-A plan is followed by a beam search over the likeliest answers of each hop. The confidence in an answer by hops is their
-product, fitted (`answer_weights.py`). A comparison takes the likeliest values that decide it. Findings of earlier hops are
-concluded by the plan too, and a new reading checks them.
+A plan is followed by a beam search over the likeliest answers of each hop. The confidence in an answer by hops is a
+regression on the product of theirs (`answer_weights.py`). A comparison takes the likeliest values that decide it. Findings of
+earlier hops are concluded too, and a new reading checks them.
 """
 
 from __future__ import annotations
@@ -133,7 +133,9 @@ def conclude(
 ) -> Reading:
     """The conclusion from the findings, else `reading`, which is of all the evidence, whose statements are `lines`."""
     given = [finding.answer for finding in findings]
-    answer = plan.conclude(given) if plan.comparison else next(reversed(given), None)
+    answer = given[-1] if given else None
+    if plan.comparison and given and findings[-1].question != question:
+        answer = plan.comparison.verdict(*given[:2]) if len(given) > 1 else None
     if answer is None:
         return reading
     if reading.answer is not None and same_value(reading.answer, answer):

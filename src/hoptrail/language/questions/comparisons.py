@@ -39,8 +39,10 @@ class Comparison:
     def is_order(self) -> bool:
         return self.rule in ORDERS
 
-    def verdict(self, first: str, second: str) -> str | None:
-        """The answer from both sides' values, for BOTH from a yes or no of each; None if they do not decide."""
+    def verdict(self, first: str | None, second: str | None) -> str | None:
+        """The answer from both sides' values, for BOTH from a yes or no of each; None if one is missing or they do not decide."""
+        if first is None or second is None:
+            return None
         match self.rule:
             case ComparisonRule.BOTH:
                 return "yes" if first == second == "yes" else "no"

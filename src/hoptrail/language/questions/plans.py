@@ -7,7 +7,6 @@ ChainRAG and HiRAG). So every piece of a plan is a piece of the question.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.questions.comparisons import Comparison, find_comparison
@@ -23,7 +22,7 @@ _BORDERS = PREPOSITIONS | word_set("who whose whom that which where when")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The sub-questions of a question, concluded by a comparison or by the last answer."""
+    """The sub-questions of a question; the last of a chain answers it, and the values of both sides what is compared."""
 
     questions: tuple[str, ...]
     comparison: Comparison | None = None
@@ -32,15 +31,6 @@ class Plan:
     def searched(self) -> tuple[str, ...]:
         """What is searched for: the sub-questions, and of a comparison those about what its sides lead to."""
         return self.comparison.searched if self.comparison else self.questions
-
-    def conclude(self, answers: Sequence[str | None]) -> str | None:
-        """The answer from the answers to `questions`; None if one is missing or they do not conclude."""
-        if len(answers) < len(self.questions):
-            return None
-        if self.comparison is None:
-            return answers[-1]
-        first, second = answers[:2]
-        return None if first is None or second is None else self.comparison.verdict(first, second)
 
 
 def make_plan(question: str, most_hops: int, longest: int) -> Plan:

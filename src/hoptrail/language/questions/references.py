@@ -15,7 +15,7 @@ from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS
 from hoptrail.text.mentions import find_names
 from hoptrail.text.words import Word, lower_words, words
 
-REFERENCE = re.compile(r"#\d{1,3}")
+REFERENCE = re.compile(r"#\d{1,3}\b")
 """The answer to an earlier sub-question, by its number."""
 _DEMONSTRATIVES = word_set("this these those")
 _BEFORE_DEMONSTRATIVE_THAT = AUXILIARIES | COPULAS | PREPOSITIONS
@@ -26,9 +26,8 @@ _NOUN_ASKED = re.compile(
     r"\b(?:(?:which|what) (?!is\b|was\b|are\b|were\b|did\b|do\b|does\b)|(?:is|was|are|were) the )([a-z]+)\b",
     re.IGNORECASE,
 )
-_KINDS = {"who": "person", "whose": "person", "where": "place", "when": "date"}
+_KINDS = {"who": "person", "whose": "person", "where": "place", "when": "date", "how": "number"}
 _OWNERS = word_set("his her its their")
-_REPLACED = _OWNERS | word_set("he she it they him them")
 
 
 def points_back(question: str, findings: Sequence[Finding]) -> bool:
@@ -79,7 +78,7 @@ def _replace_pronouns(question: str, name: str) -> str:
     """`question` with a name in place of each personal pronoun, as an owner (`Ada's`) where it is one."""
     said, end, parts = words(question), 0, []
     for at, word in enumerate(said):
-        if word.lower not in _REPLACED:
+        if word.lower not in _PERSONAL:
             continue
         following = said[at + 1] if at + 1 < len(said) and said[at + 1].start == word.end + 1 else None
         owns = word.lower in _OWNERS and following is not None and following.lower not in FUNCTION_WORDS
