@@ -217,10 +217,10 @@ def _two_sides(logits: FloatMatrix, offsets: Sequence[Extent], question: str) ->
     """The sides; more than two are joined to two if dearer places join them, because titles have `and` and `or` in them, but not
     across a comma, which parts three things.
     """
-    sides, joined, dearer = (
-        tuple(place for place, _ in _marked(logits, offsets, question, times * _COSTS["sides"])) for times in (1, 2, 3)
-    )
-    for places in (joined, dearer) if len(sides) > 2 else ():
+    costs = (times * _COSTS["sides"] for times in (1, 2, 3))
+    marked = (tuple(place for place, _ in _marked(logits, offsets, question, cost)) for cost in costs)
+    sides = next(marked)
+    for places in marked if len(sides) > 2 else ():
         whole = all(any(start <= first and last <= end for start, end in places) for first, last in sides)
         if len(places) == 2 and whole and not any("," in question[start:end] for start, end in places):
             return places

@@ -15,7 +15,7 @@ from itertools import product
 from hoptrail.language.closeness import UNITS
 from hoptrail.language.offline.answer_weights import ReadAnswer, chain_numbers, stored_weights
 from hoptrail.language.offline.statement_reading import StatementReader
-from hoptrail.language.questions.comparisons import Comparison
+from hoptrail.language.questions.comparisons import ORDERS, Comparison
 from hoptrail.language.questions.plans import Plan
 from hoptrail.language.questions.references import complete, unresolved
 from hoptrail.language.tasks import Finding, Reading, Step
@@ -108,7 +108,7 @@ def compare(
         if not is_one and (verdict := comparison.verdict(first.answer, second.answer)):
             likely = _probability(way)
             # A wrong value leaves the order of two as often right as not.
-            confidence = (1 + math.sqrt(likely)) / 2 if comparison.is_order else likely
+            confidence = (1 + math.sqrt(likely)) / 2 if comparison.rule in ORDERS else likely
             support = tuple(dict.fromkeys((*first.support, *second.support)))
             return Reading(verdict, (*_steps(way), Step(question, verdict, support)), round(confidence, 4))
     return Reading(None, _steps([side[0] for side in sides if side]))

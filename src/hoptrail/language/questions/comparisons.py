@@ -35,10 +35,6 @@ class Comparison:
     def questions(self) -> tuple[str, str]:
         return self.searched[0], self.searched[2]
 
-    @property
-    def is_order(self) -> bool:
-        return self.rule in ORDERS
-
     def verdict(self, first: str | None, second: str | None) -> str | None:
         """The answer from both sides' values, for BOTH from a yes or no of each; None if one is missing or they do not decide."""
         if first is None or second is None:
@@ -60,9 +56,8 @@ def find_comparison(question: str) -> Comparison | None:
     """The comparison of two sides that `question` makes, or None. Raises: ModelUnavailable: as for `tag_question`."""
     tags = tag_question(question)
     claimed = tags.kind is AnswerKind.YES_NO
-    if len(tags.sides) != 2:
-        return None
-    if tags.rule not in ORDERS and not claimed:  # `What do the weir and the sluice have in common?`
+    # Nothing is compared without an order or a claim: `What do the weir and the sluice have in common?`
+    if len(tags.sides) != 2 or not (claimed or tags.rule in ORDERS):
         return None
     one, other = (question[start:end].strip(" ,") for start, end in tags.sides)
     searched = tuple(one_sided(question, tags.sides, side) for side in (one, "#1", other, "#3"))
