@@ -40,6 +40,9 @@ _DESCRIBES = re.compile(r"\b(?:of|that|who|which|where|by|in|with|from|whose|whe
 _COMPARES = re.compile(r"highest|lowest|first|older|both|same|equal|difference|true|either|which|earlier|larger")
 _REWRAPPED, _JOINED = 1500, 700
 _RETITLED = 4  # copies of a public question, with other titles
+_RELATIVE = re.compile(r"Who is the (father|mother|spouse|sibling|child) of ([^#]+)\?")
+_RELATIVES = "father mother parent spouse husband wife sibling brother sister child son daughter".split()
+_RELATED = 6  # chains of two relatives for each person that a public question names
 _FRAGMENT = 3  # words of a follow-up that is asked with all of them
 _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
 """Weights of what was written by hand, of questions out of it, of public questions and of what is made from rows."""
@@ -105,7 +108,8 @@ def asking(data: Path = DATA) -> list[QuestionExample]:
 
 def planned(data: Path = DATA) -> list[QuestionExample]:
     """Questions with the form of each, and comparisons of other titles."""
-    return [*(one for one in examples(data) if one.form is not None and not one.text), *_of_titles(data)]
+    made = (example for row in _of_relatives(data) for example in of_plan(row, _MADE))
+    return [*(one for one in examples(data) if one.form is not None and not one.text), *_of_titles(data), *made]
 
 
 def timed(folder: Path = FOLDER) -> list[QuestionExample]:
@@ -161,6 +165,22 @@ def _of_titles(data: Path) -> Iterator[QuestionExample]:
                     marked = f"{question[:first]}{{{{{one}}}}}{question[end:start]}{{{{{other}}}}}{question[last:]}"
                     text, places = unmarked(marked)
                     yield QuestionExample(text, form=QuestionForm.COMPARE, sides=places)
+
+
+def _of_relatives(data: Path) -> Iterator[dict[str, Any]]:
+    """Chains of two relatives of people that a training set names (`Who is [[Ada's father]]'s wife?`), and the same of one."""
+    draw, people = random.Random(9), dict[str, None]()
+    for line in read_multi_hop(data / "2wiki_train").questions:
+        for step in line["decomposition"]:
+            if found := _RELATIVE.fullmatch(step["question"]):
+                people |= dict.fromkeys((found[2], step["answer"]))
+    for person in (*people, "#1", "#2"):
+        for _ in range(_RELATED):
+            name = person.title() if draw.random() < 0.3 else person
+            first, then = draw.choices(_RELATIVES, k=2)
+            before, after = draw.choice((("Who is", ""), ("Who is", ""), ("When was", " born"), ("Where did", " die")))
+            yield {"question": f"{before} [[{name}'s {first}]]'s {then}{after}?", "how": "chain"}
+        yield {"question": f"Who is {person}'s {draw.choice(_RELATIVES)}?", "how": "single"}
 
 
 def judged() -> list[QuestionExample]:

@@ -16,7 +16,7 @@ import numpy as np
 from hoptrail.models.encoder import Encoder, Latest
 from hoptrail.text.dates import dates_asked, dates_said
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
-from hoptrail.text.words import RELATED, content_stems, words
+from hoptrail.text.words import content_stems, words
 from hoptrail.types import Span, Unit
 
 Judge = Callable[[str, Sequence[str]], Sequence[float]]
@@ -122,8 +122,6 @@ class Wording:
                 reached += weight
             elif stem in seen:
                 reached += _ABOVE * weight
-            elif not own.isdisjoint(RELATED.get(stem, ())):
-                reached += 0.7 * weight
         return reached / self._whole
 
 

@@ -22,6 +22,16 @@ BASE_VERBS = word_set(
     "vote wear win withdraw work write"
 )
 """Common verbs in the form that follows `did`."""
+
+IRREGULAR_PASTS = word_set(
+    "born built made held found founded known set sung won written begun sold lost left led buried shot fought "
+    "spoken taught grown brought sent given taken drawn struck named wrote sang began went came gave took drew rose fell ran "
+    "got became grew spoke bought kept met put said saw sat slept sought stood swam swore told thought threw understood wore "
+    "worn broke broken chose chosen driven drove eaten fed fled flew flown froze hid hidden laid lent lit paid rode ridden "
+    "risen seen shown sank sunk spent spun stole stolen torn woken withdrew beat bore cut dug hung heard"
+)
+"""Past forms and participles that do not end in -ed."""
+
 _WORD = re.compile(r"[^\W\d_]+")
 _IRREGULAR = {
     **dict.fromkeys(COPULAS, "be"),

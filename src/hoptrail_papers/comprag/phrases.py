@@ -5,6 +5,7 @@ There is no part-of-speech tagger: a word is taken for a verb by its ending, its
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,15 +15,19 @@ from hoptrail.text.lexicon import (
     AUXILIARIES,
     COPULAS,
     FUNCTION_WORDS,
-    IRREGULAR_PASTS,
-    NAMED_AFTER_OF,
     word_set,
 )
 from hoptrail.text.mentions import Shape, find_names
 from hoptrail.text.words import words
-from hoptrail_papers.comprag.lemmas import BASE_VERBS
+from hoptrail_papers.comprag.lemmas import BASE_VERBS, IRREGULAR_PASTS
 
 _SUBJECTS = ARTICLES | word_set("he she it they we you i his her its their our your my this these")
+_NAMED_AFTER_OF = re.compile(
+    r"\b(?:the )?(?:city|town|village|county|island|kingdom|republic|state|province|region|district|municipality|port|borough|"
+    r"parish) of (?:the )?$",
+    re.IGNORECASE,
+)
+"""A prefix that belongs to the name after it: `the village of Foss` is Foss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ def tokens_of(question: str) -> tuple[Token, ...]:
     spans = [match.span() for match in REFERENCE.finditer(question)]
     for mention in find_names(question):
         quoted = mention.shape is Shape.QUOTED and mention.start > 0
-        before = NAMED_AFTER_OF.search(question, 0, mention.start)
+        before = _NAMED_AFTER_OF.search(question, 0, mention.start)
         start = before.start() if before else mention.start - quoted
         spans.append((start, mention.end + quoted))
     return tokens_around(question, spans)

@@ -12,11 +12,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from hoptrail.text import lexicon
-from hoptrail.text.lexicon import ARTICLES, COPULAS, FUNCTION_WORDS, PREPOSITIONS, word_set
+from hoptrail.text.lexicon import (
+    ARTICLES,
+    AUXILIARIES,
+    COPULAS,
+    DEMONYMS,
+    FUNCTION_WORDS,
+    PREPOSITIONS,
+    QUESTION_WORDS,
+    word_set,
+)
 from hoptrail.text.mentions import Mention, Shape, find_mentions
 from hoptrail.text.normal_forms import base_title, folded, squeeze
 from hoptrail.types import Fact, Triple
+from hoptrail_papers.comprag.lemmas import IRREGULAR_PASTS
 from hoptrail_papers.comprag.phrases import Token, tokens_around
 
 _PARENTHESIS = re.compile(r"(\([^)]*\))\s*")
@@ -86,9 +95,9 @@ def triples_in(text: str, names: Sequence[str]) -> tuple[Triple, ...]:
 def _is_argument(mention: Mention) -> bool:
     """Whether a mention can be a slot: no nationality, no number in words, no word that is capitalised only as the first one."""
     lower = mention.text.lower()
-    opener = mention.start == 0 and (lower.endswith("ly") or lower in lexicon.IRREGULAR_PASTS)
+    opener = mention.start == 0 and (lower.endswith("ly") or lower in IRREGULAR_PASTS)
     spelt = mention.shape is Shape.NUMBER and not mention.text[0].isdigit()
-    return not (opener or spelt or lower in lexicon.DEMONYMS)
+    return not (opener or spelt or lower in DEMONYMS)
 
 
 @dataclass
@@ -198,7 +207,7 @@ def said(tokens: Sequence[Token]) -> str:
 def _noun_phrase(tokens: Sequence[Token]) -> str:
     """The noun phrase at the start of `tokens`, without its article."""
     start = 1 if tokens and tokens[0].lower in ARTICLES else 0
-    stops = PREPOSITIONS | lexicon.QUESTION_WORDS | _RELATIVE | _ENDS | ARTICLES | lexicon.AUXILIARIES
+    stops = PREPOSITIONS | QUESTION_WORDS | _RELATIVE | _ENDS | ARTICLES | AUXILIARIES
     near = tokens[start : start + LONGEST_PHRASE]
     phrase = takewhile(lambda token: token.lower not in stops and not token.participle, near)
     return " ".join(token.text for token in phrase)

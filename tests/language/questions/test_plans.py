@@ -1,4 +1,4 @@
-"""Plans of questions: every step is a piece of the question, from the inside out."""
+"""Plans of questions: every step is a piece of the question, from the inside out, or one of two that tell a relative."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from training.question_rows import judged
 
 from hoptrail.language.questions.plans import make_plan
 from hoptrail.models.question_tagger import QuestionForm
+from hoptrail.text.lexicon import RELATIVES
 
 MOST, LONGEST = 6, 300
 
@@ -65,6 +66,22 @@ CHAINS = {
         "Who is the director of film The Tarn Bridge (1962 Film)?",
         "What nationality is #1?",
     ),
+    "Who is the mother-in-law of Ada Lunt?": (
+        "Who is the spouse of Ada Lunt?",
+        "Who is the mother of #1?",
+    ),
+    "Who is Bo Lind's paternal grandmother?": (
+        "Who is Bo Lind's father?",
+        "Who is #1's mother?",
+    ),
+    "Where was Bo Lind's uncle born?": (
+        "Who is Bo Lind's uncle?",
+        "Where was #1 born?",
+    ),
+    "Who is Ada Lunt, 3rd Baroness Foss's brother's wife?": (
+        "Who is Ada Lunt, 3rd Baroness Foss's brother?",
+        "Who is #1's wife?",
+    ),
     "Which firm owns the tugboat which cleared Foss Bar?": (
         "What is the tugboat which cleared Foss Bar?",
         "Which firm owns #1?",
@@ -113,14 +130,15 @@ def test_a_question_about_one_fact_stays_whole(question: str) -> None:
 
 def test_the_steps_of_any_question_are_pieces_of_it() -> None:
     planned = 0
-    for one in judged():
+    whole = [one for one in judged() if not any(relative in one.message for relative in RELATIVES)]
+    for one in whole:
         if one.form is not QuestionForm.COMPARE and not (plan := make_plan(one.message, MOST, LONGEST)).comparison:
             steps = [re.sub(r"^(?:Who|What) is (.*)\?$", r"\1", step) for step in plan.questions[:-1]]
-            whole = plan.questions[-1]
+            asked = plan.questions[-1]
             for at in range(len(steps), 0, -1):
-                assert whole.count(f"#{at}") == 1
-                whole = whole.replace(f"#{at}", steps[at - 1])
-            assert whole.rstrip(" ?.!") == " ".join(one.message.split()).rstrip(" ?.!")
+                assert asked.count(f"#{at}") == 1
+                asked = asked.replace(f"#{at}", steps[at - 1])
+            assert asked.rstrip(" ?.!") == " ".join(one.message.split()).rstrip(" ?.!")
             planned += len(steps) > 0
     assert planned > 50
 

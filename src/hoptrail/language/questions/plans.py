@@ -7,17 +7,22 @@ ChainRAG and HiRAG). So every piece of a plan is a piece of the question.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from hoptrail.language.questions.comparisons import Comparison, find_comparison
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.question_tagger import Extent, tag_question
-from hoptrail.text.lexicon import PREPOSITIONS, is_person_noun, word_set
+from hoptrail.text.lexicon import PREPOSITIONS, RELATIVES, is_person_noun, word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import words
 
 _BORDERS = PREPOSITIONS | word_set("who whose whom that which where when")
 """What ends the noun that a description begins with."""
+_RELATIVE = re.compile(
+    rf"(?:(?P<of>the )|['’]s )(?P<relative>{'|'.join(sorted(RELATIVES, key=len, reverse=True))})(?(of) of\b|\b)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,16 @@ def make_plan(question: str, most_hops: int, longest: int) -> Plan:
     comparison = find_comparison(line)
     if comparison is not None and len(comparison.questions) <= most_hops:
         return Plan(comparison.questions, comparison)
-    return Plan(_chain(line, most_hops))
+    steps = _chain(line, most_hops)
+    if len(steps) == 1:  # a relative whom a statement names is better asked for at once
+        steps = _chain(_RELATIVE.sub(_in_two_steps, line), most_hops)
+    return Plan(steps if len(steps) > 1 else (line,))
+
+
+def _in_two_steps(found: re.Match[str]) -> str:
+    """`the mother of the spouse of` for `the mother-in-law of`, `'s spouse's mother` for `'s mother-in-law`."""
+    first, then = RELATIVES[found["relative"].lower()].split()
+    return f"the {then} of the {first} of" if found["of"] else f"'s {first}'s {then}"
 
 
 def _chain(question: str, most: int) -> tuple[str, ...]:
@@ -49,9 +63,10 @@ def _chain(question: str, most: int) -> tuple[str, ...]:
     steps: list[str] = []
     while len(steps) < most - 1 and (extent := _innermost(question)):
         start, end = extent
-        if end - start >= len(question.strip(" ?.!")):
+        described = question[start:end]
+        if described == question.strip(" ?.!") or _asked(described) == question:
             break
-        steps.append(_asked(question[start:end]))
+        steps.append(_asked(described))
         question = f"{question[:start]}#{len(steps)}{question[end:] or '?'}"
     return (*steps, question)
 
