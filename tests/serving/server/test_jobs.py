@@ -167,6 +167,14 @@ def test_of_two_lines_with_one_id_the_second_is_told_of(client: TestClient) -> N
     assert "Hill 1" in titles(client)
 
 
+def test_lines_that_cannot_be_read_are_told_before_notes_and_counted(client: TestClient) -> None:
+    lines = [json.dumps({"id": f"i{n}", "title": f"Hill {n}", "text": ""}) for n in range(30)]
+    (item,) = upload(client, ("hills.jsonl", "\n".join([*lines, "{torn"]).encode()))["items"]
+    assert (item["state"], len(item["documents"]), len(item["notes"])) == ("done", 30, 21)
+    assert item["notes"][0].startswith("line 31: is not JSON")
+    assert item["notes"][-1] == "and 11 more notes like these"
+
+
 def test_an_upload_that_was_lost_is_not_done(app: FastAPI, client: TestClient) -> None:
     served = app.state.services.workspaces.get("north")
     files = [("alone.txt", b"The heron waits."), ("gone.txt", b"The ibis waits."), ("kept.txt", b"The owl waits.")]
