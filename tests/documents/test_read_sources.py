@@ -369,6 +369,14 @@ def test_names_that_are_not_utf8_can_be_stored_and_stay_distinct(tmp_path: Path)
     ]
 
 
+def test_a_file_whose_ending_is_not_utf8_is_read_by_its_content(tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/plan.\xe9")).write_bytes(
+        word_file(tmp_path / ".plan.docx", [("Normal", "The ash was felled.")]).read_bytes()
+    )
+    [document], _ = read(tmp_path)
+    assert document.notes == (r"named .\xe9, read as DOCX by its content",)
+
+
 def test_c11_a_file_that_changes_once_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.txt"
     path.write_text("Before.")
