@@ -83,8 +83,7 @@ def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable("is not a file of mails: it does not begin with a line `From `")
     if len(starts) > limits.rows:
         raise Unreadable(f"holds more than {limits.rows} mails: split it, or raise the limit `rows`")
-    reader = _Reader(limits)
-    dates: list[datetime] = []
+    reader, dates = _Reader(limits), list[datetime]()
     parsed = assemble("", _mails(data, starts, reader, dates), reader.notes, limits.text)
     latest = _day(max(dates, key=datetime.isoformat, default=None))
     return replace(parsed, date=latest, date_from="mail header") if latest else parsed
@@ -231,19 +230,20 @@ def _text(part: Message) -> str:
 
 def _split_parts(message: Message) -> tuple[list[Message], list[Message]]:
     """The text parts of a mail in order, and its attachments. Iterative, because parts nest deeper than Python's stack."""
-    bodies, attachments, waiting = list[Message](), list[Message](), [message]
+    bodies, attachments, waiting = list[Message](), list[Message](), [(message, True)]
     while waiting:
-        part = waiting.pop()
+        part, is_read = waiting.pop()
         kind = part.get_content_type()
         if part is not message and (part.get_content_disposition() == "attachment" or kind == "message/rfc822"):
             attachments.append(part)
-        elif kind == "multipart/alternative" and part.is_multipart():
-            waiting.append(_preferred(part))
         elif part.is_multipart():
-            waiting += reversed(_children(part))
+            chosen = _preferred(part) if kind == "multipart/alternative" else None
+            # Apple's attachments are in one of the alternatives, perhaps the one that is not read.
+            parts = ((child, chosen in (None, child)) for child in reversed(_children(part)))
+            waiting += [(child, is_read and best) for child, best in parts if best or child.is_multipart()]
         elif kind in {"text/plain", "text/html"} and not part.get_filename():
-            bodies.append(part)
-        elif part.get_filename() or not part.get("Content-ID"):
+            bodies += [part] * is_read
+        elif not kind.startswith("image/") or not part.get("Content-ID") or (is_read and part.get_filename()):
             attachments.append(part)
     return bodies, attachments
 
