@@ -575,6 +575,14 @@ def test_an_upload_that_is_no_text_is_refused_and_a_damaged_one_named(client: Te
     assert "damaged gzip file" in job["items"][0]["reason"]
 
 
+def test_a_file_in_another_field_is_not_lost_unsaid(client: TestClient) -> None:
+    one, other = (("files", ("plan.txt", b"The ash was felled.")), ("file", ("list.txt", b"The elm stands.")))
+    for files in ([one, other], [other]):
+        answer = client.post("/api/documents", files=files)
+        assert (answer.status_code, "another field than `files`" in answer.text) == (400, True), answer.text
+    assert client.post("/api/documents", files=[one], data={"note": "from the archive"}).status_code == 202
+
+
 def test_a_disk_that_refuses_is_told_without_its_path(client: TestClient, tmp_path: Path) -> None:
     (tmp_path / "north" / "uploads").write_text("in the way")
     answer = client.post("/api/documents", json=texts("avocet"))

@@ -382,12 +382,11 @@ class Worker:
             item.state, item.reason, item.documents = State.READING, "", {}
             try:
                 documents += self._read(job, item)
+                item.state = State.INDEXING
+                read.append(item)
             except DocumentError as failure:
                 item.state, item.reason = State.STOPPED if failure.temporary else State.FAILED, failure.reason
                 self._metrics.documents.labels(item.state).inc()
-            else:
-                item.state = State.INDEXING
-                read.append(item)
         return documents
 
     def _read(self, job: Job, item: Item) -> list[Document]:
@@ -418,7 +417,6 @@ def _displace(earlier: Sequence[Item], item: Item) -> None:
         remaining = {source: id_ for source, id_ in other.documents.items() if item.documents.get(source, id_) == id_}
         if replaced := len(other.documents) - len(remaining):
             reason = "replaced by a later one of the same name in the same request: give each a different name"
-            other.documents = remaining
-            other.notes = (*other.notes, f"{replaced} documents were {reason}")
+            other.documents, other.notes = remaining, (*other.notes, f"{replaced} documents were {reason}")
             if not remaining:
                 other.state, other.reason = State.FAILED, f"it was {reason}"
