@@ -283,6 +283,18 @@ def test_a_folder_of_evaluation_data_gives_its_corpus(tmp_path: Path, beside: st
     assert errors == []
 
 
+def test_of_two_corpus_files_the_packed_one_is_named_as_left_out(tmp_path: Path) -> None:
+    put(
+        tmp_path, corpus__jsonl='{"id": "p", "text": "A passage."}', queries__jsonl='{"id": "q", "text": "A question?"}'
+    )
+    (tmp_path / "corpus.jsonl.gz").write_bytes(gzip.compress(b'{"id": "o", "text": "Another passage."}'))
+    findings = Findings()
+    assert [one.text for one in read_sources([tmp_path], findings=findings) if isinstance(one, Document)] == [
+        "A passage."
+    ]
+    assert findings.left_out == {f"{tmp_path}/corpus.jsonl.gz": "beside corpus.jsonl in a data folder"}
+
+
 def test_a_corpus_file_without_data_files_hides_nothing(tmp_path: Path) -> None:
     beside = ("notes.txt", "questions-for-later.txt", "queries.md", "extra_thoughts.html")
     for name in beside:

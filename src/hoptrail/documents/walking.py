@@ -152,7 +152,7 @@ class SourceWalk:
 
     def _leave_out_beside(self, corpus: Path, children: list[Path]) -> None:
         """Leave out the files of a folder of evaluation data but its corpus; its own data files are not worth a note."""
-        others = (one for one in children if one.name not in _CORPUS and not _BESIDE_A_CORPUS.fullmatch(one.name))
+        others = (one for one in children if one != corpus and not _BESIDE_A_CORPUS.fullmatch(one.name))
         found = files_in([child for child in others if not child.is_symlink()])
         names = [shown(entry) for entry in found if isinstance(entry, Path)]
         self._findings.left_out |= dict.fromkeys(names, f"beside {corpus.name} in a data folder")
