@@ -14,7 +14,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -41,6 +41,10 @@ _VALUES_PER_ROW = 50  # values visited at most per row of the limit: YAML aliase
 _NESTED = (dict, list)
 
 
+class _Entry(dict[object, object]):
+    """A record that is a row wherever it stands: a short text with the attributes of its element."""
+
+
 @dataclass(slots=True)
 class _Rendering:
     limits: ReadingLimits
@@ -48,7 +52,9 @@ class _Rendering:
 
     def pieces(self, value: object, path: str = "", level: int = 1) -> Iterator[Piece]:
         """The pieces of the value of any shape at `path`; a heading within it has `level`."""
-        if isinstance(value, dict):
+        if isinstance(value, _Entry):
+            yield self._row(value, path or "value")
+        elif isinstance(value, dict):
             yield from self._object(value, path, level)
         elif isinstance(value, list):
             yield from self._list(value, path, level)
@@ -166,7 +172,15 @@ def _load(text: str) -> tuple[object, list[int]]:
 
 
 def _as_written(text: str) -> object:
-    return json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+    return json.loads(text, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_record)
+
+
+def _record(pairs: Iterable[tuple[Any, object]]) -> dict[object, object]:
+    """The values by their keys: a list of them where a key is repeated."""
+    values: dict[object, list[object]] = {}
+    for key, value in pairs:
+        values.setdefault(key, []).append(value)
+    return {key: known[0] if len(known) == 1 else known for key, known in values.items()}
 
 
 class _Loader(yaml.SafeLoader):
@@ -188,9 +202,11 @@ def _key(value: Any) -> Hashable:
 
 def _untagged(loader: _Loader, tag: str, node: yaml.Node) -> Any:
     if isinstance(node, yaml.MappingNode):
-        loader.flatten_mapping(node)
-        pairs = ([loader.construct_object(part, deep=True) for part in pair] for pair in node.value)
-        values = {_key(key): value for key, value in pairs}
+        own = sum(not key.tag.endswith(":merge") for key, _ in node.value)
+        loader.flatten_mapping(node)  # what is merged comes first
+        parts = ([loader.construct_object(part, deep=True) for part in pair] for pair in node.value)
+        pairs = [(_key(key), value) for key, value in parts]
+        values = {**dict(pairs), **_record(pairs[len(pairs) - own :])}
         return list(values) if tag.endswith(":set") else values
     if isinstance(node, yaml.SequenceNode):
         return loader.construct_sequence(node, deep=True)
@@ -228,7 +244,10 @@ def parse_xml(data: bytes, limits: ReadingLimits) -> Parsed:
         resolve_entities=False, no_network=True, huge_tree=True, remove_comments=True, remove_pis=True
     )
     try:
-        value = _of_element(etree.fromstring(data.lstrip(), parser))
+        root = etree.fromstring(data.lstrip(), parser)
+        for line_break in root.iter("{*}br"):
+            line_break.tail = f"\n{line_break.tail or ''}"
+        value = _of_element(root)
         return assemble(_title(value), _Rendering(limits).pieces(value), (), limits.text)
     except etree.XMLSyntaxError as error:
         raise Unreadable(f"is not XML ({error})") from error
@@ -240,19 +259,25 @@ def _of_element(element: Any) -> object:
     """The text of an element if it has some beside elements or entities, else its attributes and values; no files."""
     if element.get("encoding") == "base64" or _name(element.tag) == "binary":
         return ""
+    if element.tag.startswith("{http://www.w3.org/1999/xhtml}") and not element.prefix:
+        return _without_markup(etree.tostring(element, encoding="unicode", with_tail=False, method="html"))
     children = list(element.iterchildren("*"))
-    is_text = len(children) < len(element) or not children
-    is_text |= any(part and part.strip() for part in (element.text, *(child.tail for child in element)))
-    lines = "".join(element.itertext()).strip().split("\n") if is_text else []
-    text = unwrapped("\n".join(map(str.strip, lines)))
-    text = assemble("", html_pieces(text)).text if _TAG.search(text) else text
-    if is_text and (children or not element.attrib):
+    before, *behind = (part or "" for part in (element.text, *(child.tail for child in element)))
+    has_blocks = before.rstrip(" \t").endswith("\n") or "" in behind[:-1]  # on lines of their own, or side by side
+    if len(children) < len(element) or any(map(str.strip, behind)) or (before.strip() and not has_blocks):
+        before, children = "".join(element.itertext()), []
+    text = unwrapped("\n".join(map(str.strip, before.strip().split("\n"))))
+    text = _without_markup(text) if _TAG.search(text) else text
+    if not element.attrib and not children:
         return text
-    values: dict[str, list[object]] = {}
-    named = [*element.attrib.items(), *((child.tag, _of_element(child)) for child in children)]
-    for name, value in [*named, *[("text", text)] * bool(text)]:
-        values.setdefault(_name(name), []).append(value)
-    return {name: known[0] if len(known) == 1 else known for name, known in values.items()}
+    within = ((child.tag, _of_element(child)) for child in children)
+    named = [*element.attrib.items(), *[("text", text)] * bool(text), *within]
+    values = _record((_name(name), value) for name, value in named)
+    return _Entry(values) if text and not (children or _is_long(text)) else values
+
+
+def _without_markup(page: str) -> str:
+    return assemble("", html_pieces(page)).text
 
 
 def _name(tag: str) -> str:
