@@ -9,7 +9,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import dropwhile, pairwise, takewhile
+from itertools import dropwhile, pairwise
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
@@ -32,6 +32,8 @@ _EMPHASIS = frozenset(("Sy", "Em", "Li", "Cm", "Ic"))
 TEXT, SECTION, SUBSECTION, TAG, LONG_TAG, CELLS = range(6)
 """What the words are, as `Page.expected`: a paragraph, a heading, the tag of an item in one line or in several, the cells of a
 row."""
+_BEYOND, _PARAGRAPHS = word_set("SH SS Sh Ss TS PS"), word_set("PP P LP HP Pp Lp TP IP RS")
+"""What cannot be within a table or picture; and what can be in a block of text there, but ends one that nothing else ends."""
 _ALTERNATING = frozenset(("BR", "RB", "IR", "RI", "BI", "IB"))
 _BULLET = re.compile(r"[-–—•·○□▪∗*o+⋅]")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\)?")
@@ -81,6 +83,7 @@ class Page:
     link: str = ""
     mdoc: Mdoc = field(init=False)
     _goes_on: bool = False
+    _ahead: list[RoffLine] = field(default_factory=list)  # lines that were taken too early, the next one last
 
     def __post_init__(self) -> None:
         self.mdoc = Mdoc(self.roff.visible)
@@ -88,15 +91,27 @@ class Page:
     def read(self, text: str) -> None:
         """Read the lines; a macro without a handler stands within the text, and other requests have none."""
         self.source = self.roff.lines(text)
-        for line in self.source:
+        for line in iter(self.next_line, None):
             handle = _HANDLERS.get(line.macro if line.macro or line.rest.strip() else "sp")
             if handle or not line.macro.islower() or line.macro in self.roff.defined:
                 (handle or Page.write)(self, line)
         self.close(0)
 
+    def next_line(self) -> RoffLine | None:
+        return self._ahead.pop() if self._ahead else next(self.source, None)
+
     def until(self, macro: str) -> list[RoffLine]:
-        """Take the lines up to one with `macro`, which is taken as well."""
-        return list(takewhile(lambda line: line.macro != macro, self.source))
+        """Take the lines up to one with `macro`, which is taken as well. Without one in the section, a paragraph ends them."""
+        lines: list[RoffLine] = []
+        for line in iter(self.next_line, None):
+            if line.macro == macro:
+                return lines
+            lines.append(line)
+            if line.macro in _BEYOND:
+                break
+        end = next((number for number, line in enumerate(lines) if line.macro in _BEYOND | _PARAGRAPHS), len(lines))
+        self._ahead += reversed(lines[end:])
+        return lines[:end]
 
     def shown(self, line: RoffLine) -> list[str]:
         return [self.roff.visible(one) for one in line.given]
@@ -262,7 +277,7 @@ def _new_line(page: Page, line: RoffLine) -> None:
         page.add("\n")
     if line.macro in {"SY", "OP"}:
         shown = " ".join(page.shown(line))
-        page.add(f"[{shown}]" if line.macro == "OP" else shown)
+        page.write(line, [f"[{shown}]" if line.macro == "OP" else shown])
 
 
 def _reference(page: Page, line: RoffLine) -> None:
@@ -364,7 +379,7 @@ def _parts(page: Page) -> tuple[list[str], list[_TableRow]]:
     in_format, block, is_first = True, False, True
     for line in page.until("TE"):
         text = line.rest
-        if line.macro and not block:
+        if not block and (line.macro in _HANDLERS or line.macro == "T&" or line.macro.islower()):
             in_format = in_format or line.macro == "T&"
         elif is_first and text.rstrip().endswith(";"):
             given = _TAB.search(text)
@@ -381,7 +396,7 @@ def _parts(page: Page) -> tuple[list[str], list[_TableRow]]:
             rows += [] if block else [_TableRow(line.place)]
             for part in text.split(tab)[block:]:
                 cell = part.strip()
-                shown = cell if cell == "\\^" else page.inline(replace(line, macro="", rest=part)).strip()
+                shown = cell if cell == "\\^" else page.inline(replace(line, rest=part)).strip()
                 rows[-1].cells.append("" if cell == "T{" or cell in _EMPTY else shown)
             block = text.split(tab)[-1].strip() == "T{"
         is_first = is_first and line.macro != ""
