@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -196,6 +196,10 @@ class _Reader(OdfText):
 
     def body(self, body: Any) -> Iterator[Piece]:
         """Yield the pieces of a text, with its headers and footers last."""
+        for section in body.iter(tag("text:section")):
+            if section.get(tag("text:display")) == "none":
+                self.notes += [HIDDEN] * (HIDDEN not in self.notes)
+                section.clear()
         pieces = bold_headings(office.asides_after_lists((*self.blocks(body), *self.apart(ended=True))))
         tops = (piece for piece in pieces if piece.kind is BlockKind.HEADING and piece.level == 1)
         self.title = next((piece.text for piece in tops if piece.place == "paragraph 1"), "")
@@ -291,21 +295,24 @@ class _Reader(OdfText):
                 spanned = (tag(f"table:number-{name}-spanned") for name in ("rows", "columns"))
                 rows, columns = (int(cell.get(name, "1")) for name in spanned)
                 grid.merge(number, column, number + rows - 1, column + columns - 1)
-                grid.nest(number, cell.iterchildren(tag("table:table")))
-                if text := squeeze(" ".join(self._lines(cell))):
+                if text := squeeze(" ".join(self._lines(cell, partial(grid.nest, number)))):
                     yield from ((column + repeated, text) for repeated in range(width))
             column += width
 
-    def _lines(self, cell: Any) -> Iterator[str]:
-        for child in cell:
+    def _lines(self, within: Any, nest: Callable[[list[Any]], None]) -> Iterator[str]:
+        """Yield the texts in a cell. The tables in it are nested, and what is drawn in it is set apart."""
+        for child in within:
             if child.tag in {tag("text:p"), tag("text:h")}:
                 yield self.text(self.runs(child))
             elif child.tag == tag("office:annotation"):
                 self.annotation(child)
-            elif child.tag == tag("text:list"):
-                yield "; ".join(filter(None, self._lines(child)))
-            elif child.tag in {tag("text:list-item"), tag("text:section")}:
-                yield from self._lines(child)
+            elif child.tag == tag("table:table"):
+                nest([child])
+            elif str(child.tag).startswith(DRAW):
+                self.set_apart("drawing", child)
+            elif isinstance(child.tag, str) and child.tag not in _NOT_BLOCKS:
+                lines = self._lines(child, nest)
+                yield from ["; ".join(filter(None, lines))] if child.tag == tag("text:list") else lines
 
     def sheets(self, body: Any) -> Iterator[Piece]:
         hidden = []
@@ -316,6 +323,10 @@ class _Reader(OdfText):
             else:
                 grid = OfficeGrid(f"sheet {name}", self._package.limits, self.notes)
                 yield from grid.sheet(name, self._commented(sheet, grid))
+                for shapes in sheet.iterchildren(
+                    tag("table:shapes")
+                ):  # charts, which are tables, repeat what is in cells
+                    yield from (piece for piece in self._within(shapes, grid.place) if piece.text)
         self.notes += hidden_sheets(hidden)
 
     def _commented(self, sheet: Any, grid: OfficeGrid) -> Rows:
@@ -323,7 +334,8 @@ class _Reader(OdfText):
             waiting, self._apart = self._apart, []
             for _, head, element in waiting:
                 text = " ".join(piece.text for piece in self.blocks(element, grid.place))
-                grid.comment(number, head.removesuffix(": ") or "Text box", squeeze(text))
+                if text:
+                    grid.comment(number, head.removesuffix(": ") or "Text box", squeeze(text))
             yield number, cells, is_hidden
 
     def slides(self, body: Any) -> Iterator[Piece]:
