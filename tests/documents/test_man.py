@@ -122,7 +122,6 @@ def test_tables_have_rows_with_headers(table: str, rows: list[tuple[str, ...]]) 
     [
         ".SH NEXT\n.B two",
         "NEXT\n.B two",
-        ".PP\nNEXT\n.B two",
         ".TS\nl l.\nNEXT\n.TE\n.B two",
         "3\tT{\n4\nT}\n.SS NEXT\n.TS\nl.\ntwo\n.TE",
     ],

@@ -164,6 +164,17 @@ def test_xml_expands_nothing_and_keeps_the_text_after_an_element() -> None:
                 "row | d | d, record 1 | b=3, 4 ¦ c=2",
             ],
         ),
+        (
+            "json",
+            '[{"name": "Ada", "told": {"on": "May 3", "text": "It burnt.\\nIt stands."}}, {"name": "Bo"}]',
+            [
+                "heading 1 |  | record 1 | Ada",
+                "row | Ada | record 1 | name=Ada ¦ told.on=May 3",
+                "paragraph | Ada | record 1, told.text | It burnt.\\nIt stands.",
+                "heading 1 |  | record 2 | Bo",
+                "row | Bo | record 2 | name=Bo",
+            ],
+        ),
         ("json", '["a", 2]', ["item 1 |  | record 1 | a", "item 1 |  | record 2 | 2"]),
         ("json", "[[1, 2], [3]]", ["row |  | record 1 | 1, 2", "row |  | record 2 | 3"]),
         (

@@ -259,12 +259,9 @@ class _Reader(OdfText):
                 yield from self._within([box] if box.tag == tag("table:table") else box, place)
 
     def _table(self, table: Any, place: str) -> Iterator[Piece]:
-        rows = (
-            row for header in table.iter(tag("table:table-header-rows")) for row in header.iter(tag("table:table-row"))
-        )
-        marked = sum(next(row.iterancestors(tag("table:table"))) is table for row in rows)  # not those of tables in it
+        marked = table.findall(f"{tag('table:table-header-rows')}/{tag('table:table-row')}")
         grid = OfficeGrid(place, self._package.limits, self.notes)
-        return grid.table(self._rows(table, grid), marked or None, self._table)
+        return grid.table(self._rows(table, grid), len(marked) or None, self._table)
 
     def _rows(self, table: Any, grid: OfficeGrid) -> Rows:
         """Yield the rows for the grid. Comments on hidden rows are left out."""

@@ -35,6 +35,7 @@ _LONG = 200  # characters. A longer value becomes a paragraph, not a cell.
 _NAMES = ("title", "name", "subject", "label", "id", "_id", "key")  # keys that name a record, best first
 _TAG = re.compile(r"</[A-Za-z][\w:-]*\s*>|<(?:br|hr|img|li|p)\b[^<>]*>", re.IGNORECASE)
 """What shows that a text is a page, as in feeds; `List<String>` is none."""
+_XHTML = "{http://www.w3.org/1999/xhtml}"  # of elements that are a page
 _VALUES_PER_ROW = 50  # values visited at most per row of the limit: YAML aliases can make a short file endless
 
 
@@ -83,7 +84,9 @@ class _Rendering:
     def _list(self, value: list[object], path: str, level: int) -> Iterator[Piece]:
         if len(value) > self.limits.rows:
             raise Unreadable(f"has more than {self.limits.rows} records: split it, or raise the limit `rows`")
-        values = chain.from_iterable(inner.values() for inner in value if isinstance(inner, dict))
+        records = [inner for inner in value if isinstance(inner, dict)]
+        records += [inner for record in records for inner in record.values() if isinstance(inner, dict)]
+        values = chain.from_iterable(record.values() for record in records)
         texts = any(isinstance(text, str) and _is_long(text.strip()) for text in values)
         for number, inner in enumerate(value, 1):
             place = f"{path}, record {number}" if path else f"record {number}"
@@ -259,25 +262,21 @@ def _of_element(element: Any) -> object:
     """The text of an element if it has some beside elements or entities, else its attributes and values; no files."""
     if element.get("encoding") == "base64" or _name(element.tag) == "binary":
         return ""
-    if element.tag.startswith("{http://www.w3.org/1999/xhtml}") and not element.prefix:
-        return _without_markup(etree.tostring(element, encoding="unicode", with_tail=False, method="html"))
+    if element.tag.startswith(_XHTML) and not element.prefix:
+        return assemble("", html_pieces(etree.tostring(element, encoding="unicode", with_tail=False))).text
     children = list(element.iterchildren("*"))
     before, *behind = (part or "" for part in (element.text, *(child.tail for child in element)))
     has_blocks = before.rstrip(" \t").endswith("\n") or "" in behind[:-1]  # on lines of their own, or side by side
     if len(children) < len(element) or any(map(str.strip, behind)) or (before.strip() and not has_blocks):
         before, children = "".join(element.itertext()), []
     text = unwrapped("\n".join(map(str.strip, before.strip().split("\n"))))
-    text = _without_markup(text) if _TAG.search(text) else text
+    text = assemble("", html_pieces(text)).text if _TAG.search(text) else text
     if not element.attrib and not children:
         return text
     within = ((child.tag, _of_element(child)) for child in children)
     named = [*element.attrib.items(), *[("text", text)] * bool(text), *within]
     values = _record((_name(name), value) for name, value in named)
     return _Entry(values) if text and not (children or _is_long(text)) else values
-
-
-def _without_markup(page: str) -> str:
-    return assemble("", html_pieces(page)).text
 
 
 def _name(tag: str) -> str:

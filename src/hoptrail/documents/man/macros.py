@@ -25,15 +25,14 @@ from hoptrail.types import BlockKind
 _CODING = re.compile(rb"[^\n]{0,200}coding:[ \t]*([\w-]{1,40})")
 _NAMES_END = re.compile(r" +(?:-{1,2}|—|–|−) +")
 _LONGEST_TAG = 200  # characters; a longer line is a paragraph
-_LAYOUT = word_set("AT DA DT IX LINKSTYLE PD UC EQ EN PU")
+_LAYOUT = word_set("AT DA DT IX LINKSTYLE PD UC EQ EN PE PU TE")
 """Macros without text, for the index and the layout, as are requests, whose names are in small letters."""
 _UNTAGGED = frozenset(("-bullet", "-dash", "-hyphen", "-item", "-enum"))
 _EMPHASIS = frozenset(("Sy", "Em", "Li", "Cm", "Ic"))
 TEXT, SECTION, SUBSECTION, TAG, LONG_TAG, CELLS = range(6)
 """What the words are, as `Page.expected`: a paragraph, a heading, the tag of an item in one line or in several, the cells of a
 row."""
-_BEYOND, _PARAGRAPHS = word_set("SH SS Sh Ss TS PS"), word_set("PP P LP HP Pp Lp TP IP RS")
-"""What cannot be within a table or picture; and what can be in a block of text there, but ends one that nothing else ends."""
+_ENDS = word_set("TE PE TS PS SH SS Sh Ss")  # of a table or picture: at the latest the next one, or the next section
 _ALTERNATING = frozenset(("BR", "RB", "IR", "RI", "BI", "IB"))
 _BULLET = re.compile(r"[-–—•·○□▪∗*o+⋅]")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\)?")
@@ -83,7 +82,6 @@ class Page:
     link: str = ""
     mdoc: Mdoc = field(init=False)
     _goes_on: bool = False
-    _ahead: list[RoffLine] = field(default_factory=list)  # lines that were taken too early, the next one last
 
     def __post_init__(self) -> None:
         self.mdoc = Mdoc(self.roff.visible)
@@ -91,27 +89,12 @@ class Page:
     def read(self, text: str) -> None:
         """Read the lines; a macro without a handler stands within the text, and other requests have none."""
         self.source = self.roff.lines(text)
-        for line in iter(self.next_line, None):
+        line = next(self.source, None)
+        while line is not None:
             handle = _HANDLERS.get(line.macro if line.macro or line.rest.strip() else "sp")
-            if handle or not line.macro.islower() or line.macro in self.roff.defined:
-                (handle or Page.write)(self, line)
+            is_read = handle or not line.macro.islower() or line.macro in self.roff.defined
+            line = ((handle or Page.write)(self, line) if is_read else None) or next(self.source, None)
         self.close(0)
-
-    def next_line(self) -> RoffLine | None:
-        return self._ahead.pop() if self._ahead else next(self.source, None)
-
-    def until(self, macro: str) -> list[RoffLine]:
-        """Take the lines up to one with `macro`, which is taken as well. Without one in the section, a paragraph ends them."""
-        lines: list[RoffLine] = []
-        for line in iter(self.next_line, None):
-            if line.macro == macro:
-                return lines
-            lines.append(line)
-            if line.macro in _BEYOND:
-                break
-        end = next((number for number, line in enumerate(lines) if line.macro in _BEYOND | _PARAGRAPHS), len(lines))
-        self._ahead += reversed(lines[end:])
-        return lines[:end]
 
     def shown(self, line: RoffLine) -> list[str]:
         return [self.roff.visible(one) for one in line.given]
@@ -360,10 +343,12 @@ class _TableRow:
     ruled: bool = False
 
 
-def _table(page: Page, _line: RoffLine) -> None:
-    """Add the rows. The first is a header if the format sets it off from the others, or if only it has a rule below."""
+def _table(page: Page, _line: RoffLine) -> RoffLine | None:
+    """Add the rows. The first is a header if the format sets it off from the others, or if only it has a rule below. Returns the
+    line that ends them.
+    """
     page.flush()
-    formats, rows = _parts(page)
+    formats, rows, end = _parts(page)
     is_ruled = bool(rows) and rows[0].ruled and not any(row.ruled for row in rows[1:-1])
     keys = [_KEY.findall(one) for one in formats[:2]]
     is_set_off = len(keys) == 2 and keys[0] != keys[1] and bool(keys[0]) and all(map(_EMPHASISED.search, keys[0]))
@@ -372,13 +357,16 @@ def _table(page: Page, _line: RoffLine) -> None:
         row.cells = [known.get(at, cell) if cell == "\\^" else cell for at, cell in enumerate(row.cells)]
     heads = len(rows) > 1 and (is_ruled or is_set_off)
     page.flow.pieces += table_rows([(row.place, list(map(TableCell, row.cells))) for row in rows], int(heads))
+    return end
 
 
-def _parts(page: Page) -> tuple[list[str], list[_TableRow]]:
+def _parts(page: Page) -> tuple[list[str], list[_TableRow], RoffLine | None]:
     tab, formats, rows = "\t", list[str](), list[_TableRow]()
     in_format, block, is_first = True, False, True
-    for line in page.until("TE"):
+    for line in page.source:
         text = line.rest
+        if line.macro in _ENDS:
+            break
         if not block and (line.macro in _HANDLERS or line.macro == "T&" or line.macro.islower()):
             in_format = in_format or line.macro == "T&"
         elif is_first and text.rstrip().endswith(";"):
@@ -400,10 +388,12 @@ def _parts(page: Page) -> tuple[list[str], list[_TableRow]]:
                 rows[-1].cells.append("" if cell == "T{" or cell in _EMPTY else shown)
             block = text.split(tab)[-1].strip() == "T{"
         is_first = is_first and line.macro != ""
-    return formats, [row for row in rows if any(row.cells)]
+    else:
+        line = None
+    return formats, [row for row in rows if any(row.cells)], line
 
 
-_HANDLERS: dict[str, Callable[[Page, RoffLine], None]] = {
+_HANDLERS: dict[str, Callable[[Page, RoffLine], RoffLine | None]] = {
     macro: handle
     for macros, handle in (
         ("TH Dt Dd", _head),
@@ -418,7 +408,7 @@ _HANDLERS: dict[str, Callable[[Page, RoffLine], None]] = {
         ("br ti in ce SY OP", _new_line),
         ("UR MT UE ME MR URL MTO", _reference),
         ("TS", _table),
-        ("PS", lambda page, _: page.until("PE")),
+        ("PS", lambda page, _: next((line for line in page.source if line.macro in _ENDS), None)),
         ("so", _referral),
         ("Bl", _begin_list),
         ("It", _item),
@@ -428,4 +418,4 @@ _HANDLERS: dict[str, Callable[[Page, RoffLine], None]] = {
     )
     for macro in macros.split()
 }
-"""What is done for each macro; the others stand within the text."""
+"""What is done for each macro; the others stand within the text. A line that is returned is the next to be read."""
