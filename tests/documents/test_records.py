@@ -155,13 +155,13 @@ def test_xml_expands_nothing_and_keeps_the_text_after_an_element() -> None:
         ),
         (
             "yaml",
-            "a: &a {b: 1, c: 2}\nd:\n- {<<: *a, b: 3, b: 4}\n",
+            "a: &a {b: 1}\nd:\n- {c: 1, c: 2}\n- {<<: *a, b: 3}\n",
             [
                 "heading 1 |  | a | a",
                 "row | a | a.b | b=1",
-                "row | a | a.c | c=2",
                 "heading 1 |  | d | d",
-                "row | d | d, record 1 | b=3, 4 ¦ c=2",
+                "row | d | d, record 1 | c=1, 2",
+                "row | d | d, record 2 | b=3",
             ],
         ),
         (

@@ -35,16 +35,8 @@ _MOST_ATTACHMENTS = 200
 _LONGEST_NAME = 120
 _SEPARATOR = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)
 _HEADER_LINE = re.compile(rb"(?:From [^\r\n]*\r?\n)?[!-9;-~]{1,70}:(?!//)")
-_FORMS_OF_TYPES = {
-    "application/pdf": "pdf",
-    "message/rfc822": "mail",
-    "text/calendar": "calendar",
-    "text/csv": "csv",
-    "text/html": "html",
-    "text/markdown": "markdown",
-    "text/plain": "text",
-    "text/vcard": "calendar",
-}
+_FORMS_OF_TYPES = {f"text/{name}": name for name in ("calendar", "csv", "html", "markdown")}
+_FORMS_OF_TYPES |= {"text/plain": "text", "text/vcard": "calendar", "application/pdf": "pdf", "message/rfc822": "mail"}
 _TAG = re.compile(r"<(style|script|title)\b.*?</\1\b[^>]*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 _LACKING = 0.25  # share of the words of the HTML that a plain text may lack; programs add links to unsubscribe, for one
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")

@@ -196,10 +196,9 @@ class _Reader(OdfText):
 
     def body(self, body: Any) -> Iterator[Piece]:
         """Yield the pieces of a text, with its headers and footers last."""
-        for section in body.iter(tag("text:section")):
-            if section.get(tag("text:display")) == "none":
-                self.notes += [HIDDEN] * (HIDDEN not in self.notes)
-                section.clear()
+        for section in body.findall(f".//{tag('text:section')}[@{tag('text:display')}='none']"):
+            self.notes += [HIDDEN] * (HIDDEN not in self.notes)
+            section.clear()
         pieces = bold_headings(office.asides_after_lists((*self.blocks(body), *self.apart(ended=True))))
         tops = (piece for piece in pieces if piece.kind is BlockKind.HEADING and piece.level == 1)
         self.title = next((piece.text for piece in tops if piece.place == "paragraph 1"), "")

@@ -180,8 +180,7 @@ class _Reader:
             self._indents.append(indent)
             self.flow.begin_list(ordered=bool(number))
         self.flow.item()
-        lines = self._take(lambda line: _indent(line) > indent and self._taker(line) is None)
-        lines = [text, *lines]
+        lines = [text, *self._take(lambda line: _indent(line) > indent and self._taker(line) is None)]
         term, *definition = _DEFINES.split("\n".join(lines), maxsplit=1)
         text = f"{_visible_text(term)}: {_visible_text(definition[0])}" if definition else _join(lines)
         if text.strip():

@@ -205,11 +205,10 @@ def _key(value: Any) -> Hashable:
 
 def _untagged(loader: _Loader, tag: str, node: yaml.Node) -> Any:
     if isinstance(node, yaml.MappingNode):
-        own = sum(not key.tag.endswith(":merge") for key, _ in node.value)
-        loader.flatten_mapping(node)  # what is merged comes first
-        parts = ([loader.construct_object(part, deep=True) for part in pair] for pair in node.value)
-        pairs = [(_key(key), value) for key, value in parts]
-        values = {**dict(pairs), **_record(pairs[len(pairs) - own :])}
+        is_merged = any(key.tag.endswith(":merge") for key, _ in node.value)  # whose own keys replace those merged
+        loader.flatten_mapping(node)
+        pairs = ([loader.construct_object(part, deep=True) for part in pair] for pair in node.value)
+        values = (dict if is_merged else _record)((_key(key), value) for key, value in pairs)
         return list(values) if tag.endswith(":set") else values
     if isinstance(node, yaml.SequenceNode):
         return loader.construct_sequence(node, deep=True)
@@ -225,8 +224,7 @@ def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     try:
         documents = list(yaml.load_all(decoded.text, Loader=_Loader))
-        title = _title(documents[0]) if documents else ""
-        return assemble(title, _pieces(documents, limits), decoded.notes, limits.text)
+        return assemble(_title(next(iter(documents), "")), _pieces(documents, limits), decoded.notes, limits.text)
     except yaml.YAMLError as error:
         raise Unreadable(f"is not YAML ({' '.join(str(error).split())[:200]})") from error
     except (RecursionError, ValueError) as error:

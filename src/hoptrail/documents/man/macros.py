@@ -45,7 +45,8 @@ def parse_man(data: bytes, limits: ReadingLimits) -> Parsed:
     """
     coding = _CODING.match(data)
     decoded = decode(data, coding[1].decode() if coding is not None else None)
-    page = Page()
+    roff = Roff()
+    page = Page(roff, Mdoc(roff.visible))
     page.read(decoded.text)
     notes, pieces = decoded.notes, page.flow.pieces
     if page.refers_to and not pieces:
@@ -64,7 +65,8 @@ class Page:
     `tables`: the open lists of mdoc(7) with their kinds, some of which are tables.
     """
 
-    roff: Roff = field(default_factory=Roff)
+    roff: Roff
+    mdoc: Mdoc
     flow: Flow = field(default_factory=Flow)
     source: Iterator[RoffLine] = field(default_factory=lambda: iter(()))
     words: list[str] = field(default_factory=list)
@@ -80,11 +82,7 @@ class Page:
     date: str = ""
     refers_to: str = ""
     link: str = ""
-    mdoc: Mdoc = field(init=False)
     _goes_on: bool = False
-
-    def __post_init__(self) -> None:
-        self.mdoc = Mdoc(self.roff.visible)
 
     def read(self, text: str) -> None:
         """Read the lines; a macro without a handler stands within the text, and other requests have none."""
@@ -370,8 +368,7 @@ def _parts(page: Page) -> tuple[list[str], list[_TableRow], RoffLine | None]:
         if not block and (line.macro in _HANDLERS or line.macro == "T&" or line.macro.islower()):
             in_format = in_format or line.macro == "T&"
         elif is_first and text.rstrip().endswith(";"):
-            given = _TAB.search(text)
-            tab = given["tab"] if given is not None else tab
+            tab = "".join(_TAB.findall(text)[-1:]) or tab
         elif in_format:
             formats += [one.strip() for one in text.split(",")]
             in_format = not text.rstrip().endswith(".")
