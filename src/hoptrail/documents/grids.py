@@ -52,8 +52,9 @@ class OfficeGrid:
         self._inner[self._place(row)] += tables
 
     def comment(self, row: int, head: str, text: str) -> None:
-        """Add a comment on a row. Excel begins its text with the author, whom the head names."""
-        self._comments[self._place(row)].append((head, text.removeprefix(f"{head.removeprefix('Comment by ')}: ")))
+        """Add a comment on a row, if it has a text. Excel begins that with the author, whom the head names."""
+        text = text.removeprefix(f"{head.removeprefix('Comment by ')}: ")
+        self._comments[self._place(row)] += [(head, text)] * bool(text)
 
     def rows(self, rows: Rows) -> Iterator[GridRow]:
         """Yield the rows that are shown; a blank one stands for those without values. A cell that spans rows is repeated in each.

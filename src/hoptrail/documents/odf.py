@@ -147,8 +147,7 @@ class OdfText(OfficeReader):
         is_shifted, is_lowered = position[:1] not in {"", "0"}, position.startswith(("sub", "-"))
         weight = self.styles.value("text", style, "fo:font-weight")
         shift = (-1 if is_lowered else 1) if is_shifted else like.shift
-        why = self.styles.why_left_out("text", style)
-        return TextRun("", why, shift, weight == "bold" if weight else like.bold)
+        return TextRun("", self.styles.why_left_out("text", style), shift, weight == "bold" if weight else like.bold)
 
 
 def _controls(content: Any) -> Iterator[tuple[str, str]]:
@@ -330,8 +329,7 @@ class _Reader(OdfText):
             waiting, self._apart = self._apart, []
             for _, head, element in waiting:
                 text = " ".join(piece.text for piece in self.blocks(element, grid.place))
-                if text:
-                    grid.comment(number, head.removesuffix(": ") or "Text box", squeeze(text))
+                grid.comment(number, head.removesuffix(": ") or "Text box", squeeze(text))
             yield number, cells, is_hidden
 
     def slides(self, body: Any) -> Iterator[Piece]:

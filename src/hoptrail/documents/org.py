@@ -84,6 +84,7 @@ class _Reader:
             take = self._taker(line) or _Reader._paragraph
             self._taken += 1
             take(self, f"line {self._taken}", line)
+            self.flow.quotes = len(self._quotes)
         return self.flow.pieces
 
     def _taker(self, line: str) -> Callable[[_Reader, str, str], None] | None:
@@ -105,12 +106,10 @@ class _Reader:
     def _heading(self, place: str, line: str) -> None:
         self._close_lists(0)
         self._quotes.clear()
-        self.flow.quotes = 0
         [(stars, text)] = _HEADING.findall(line)
         text = _PRIORITY.sub("", _TAGS.sub("", f" {text}"), count=1).strip()
         if _COMMENTED.match(text):
-            following = re.compile(rf"\*{{1,{len(stars)}}}[ \t]")
-            self._take(lambda line: not following.match(line))
+            self._take(lambda line: not re.match(rf"\*{{1,{len(stars)}}}[ \t]", line))
         else:
             self.flow.add(Piece(BlockKind.HEADING, _visible_text(text), len(stars), place=place))
 
@@ -120,9 +119,7 @@ class _Reader:
     def _block(self, _place: str, line: str) -> None:
         self._close_lists(_indent(line))
         name = _BLOCK.split(line)[1].lower()
-        if name in _QUOTES:
-            self._quotes.append(name)
-            self.flow.quotes += 1
+        self._quotes += [name] * (name in _QUOTES)
         is_closed = self._ends.get(f"#+end_{name}", 0) >= self._taken
         if name not in _CODE and not (name in _LEFT_OUT and is_closed):
             return
@@ -145,7 +142,6 @@ class _Reader:
     def _skip(self, _place: str, line: str) -> None:
         if self._quotes and line.strip().lower() == f"#+end_{self._quotes[-1]}":
             self._quotes.pop()
-            self.flow.quotes -= 1
 
     def _properties(self, _place: str, _line: str) -> None:
         place = f"line {self._taken + 1}"

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, ClassVar
 
 import yaml
@@ -35,7 +35,6 @@ _LONG = 200  # characters. A longer value becomes a paragraph, not a cell.
 _NAMES = ("title", "name", "subject", "label", "id", "_id", "key")  # keys that name a record, best first
 _TAG = re.compile(r"</[A-Za-z][\w:-]*\s*>|<(?:br|hr|img|li|p)\b[^<>]*>", re.IGNORECASE)
 """What shows that a text is a page, as in feeds; `List<String>` is none."""
-_XHTML = "{http://www.w3.org/1999/xhtml}"  # of elements that are a page
 _VALUES_PER_ROW = 50  # values visited at most per row of the limit: YAML aliases can make a short file endless
 
 
@@ -86,8 +85,7 @@ class _Rendering:
             raise Unreadable(f"has more than {self.limits.rows} records: split it, or raise the limit `rows`")
         records = [inner for inner in value if isinstance(inner, dict)]
         records += [inner for record in records for inner in record.values() if isinstance(inner, dict)]
-        values = chain.from_iterable(record.values() for record in records)
-        texts = any(isinstance(text, str) and _is_long(text.strip()) for text in values)
+        texts = any(isinstance(text, str) and _is_long(text.strip()) for record in records for text in record.values())
         for number, inner in enumerate(value, 1):
             place = f"{path}, record {number}" if path else f"record {number}"
             if isinstance(inner, dict) and texts:
@@ -151,27 +149,26 @@ def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file. The title is the `title` or `name` of the outermost object, if it has one."""
     decoded = decode(data)
     try:
-        value, broken = _load(decoded.text)
-        notes = [f"line {number} is not JSON and was left out" for number in broken]
+        value, notes = _load(decoded.text)
         return assemble(_title(value), _Rendering(limits).pieces(value), (*decoded.notes, *notes), limits.text)
     except RecursionError:
         raise Unreadable("is nested too deep to be a document") from None
 
 
-def _load(text: str) -> tuple[object, list[int]]:
-    """The value of the text; else the values of its lines, and the numbers of the broken lines if these are the minority."""
+def _load(text: str) -> tuple[object, list[str]]:
+    """The value of the text; else the values of its lines, and notes on the broken lines if these are the minority."""
     try:
         return _as_written(text), []
     except ValueError as error:
-        values, broken = list[object](), list[int]()
+        values, notes = list[object](), list[str]()
         for number, line in enumerate(text.split("\n"), 1):
             try:
                 values += [_as_written(line)] if line.strip() else []
             except ValueError:
-                broken.append(number)
-        if len(values) < 2 or len(broken) >= len(values) or not any(isinstance(value, dict) for value in values):
+                notes.append(f"line {number} is not JSON and was left out")
+        if len(values) < 2 or len(notes) >= len(values) or not any(isinstance(value, dict) for value in values):
             raise Unreadable(f"is not JSON ({error})") from error
-        return values, broken
+        return values, notes
 
 
 def _as_written(text: str) -> object:
@@ -260,7 +257,7 @@ def _of_element(element: Any) -> object:
     """The text of an element if it has some beside elements or entities, else its attributes and values; no files."""
     if element.get("encoding") == "base64" or _name(element.tag) == "binary":
         return ""
-    if element.tag.startswith(_XHTML) and not element.prefix:
+    if element.tag.startswith("{http://www.w3.org/1999/xhtml}") and not element.prefix:
         return assemble("", html_pieces(etree.tostring(element, encoding="unicode", with_tail=False))).text
     children = list(element.iterchildren("*"))
     before, *behind = (part or "" for part in (element.text, *(child.tail for child in element)))
@@ -283,7 +280,6 @@ def _name(tag: str) -> str:
 
 _DELIMITERS = ",;\t|"
 _SAMPLE = 100  # rows examined to detect the delimiter
-_DECLARATION = "sep="  # the start of a first line that declares the delimiter to Excel
 _LONGEST_CELL = 20  # lines in a cell. More mean that a quotation mark was literal (as for inches) and never closed.
 
 
@@ -291,7 +287,7 @@ def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file into rows, numbered as in a spreadsheet."""
     decoded = decode(data)
     text, declared = decoded.text, ""
-    if text.lower().startswith(_DECLARATION) and text[5:6] == "\n":
+    if text.lower().startswith("sep=") and text[5:6] == "\n":  # which declares the delimiter to Excel
         text, declared = text[6:], text[4]
     delimiter = declared or max(_DELIMITERS, key=partial(_regularity, text))
     closed = all(cell.count("\n") <= _LONGEST_CELL for row in _cells_of(text, delimiter) for cell in row)

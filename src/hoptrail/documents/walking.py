@@ -247,9 +247,8 @@ def ignored_above(folder: Path) -> Patterns:
 def check_pattern(pattern: str) -> None:
     """Raises: UsageError: it is no pattern."""
     if _pattern(pattern) is None:
-        raise UsageError(
-            f"{pattern!r} is not a pattern of files: write one as in .gitignore, such as drafts/ or *.log."
-        )
+        advice = "write one as in .gitignore, such as drafts/ or *.log."
+        raise UsageError(f"{pattern!r} is not a pattern of files: {advice}")
 
 
 def _pattern(line: str) -> _Pattern | None:

@@ -9,7 +9,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import dropwhile, pairwise
+from itertools import chain, dropwhile, pairwise
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
@@ -46,8 +46,8 @@ def parse_man(data: bytes, limits: ReadingLimits) -> Parsed:
     coding = _CODING.match(data)
     decoded = decode(data, coding[1].decode() if coding is not None else None)
     roff = Roff()
-    page = Page(roff, Mdoc(roff.visible))
-    page.read(decoded.text)
+    page = Page(roff, Mdoc(roff.visible), roff.lines(decoded.text))
+    page.read()
     notes, pieces = decoded.notes, page.flow.pieces
     if page.refers_to and not pieces:
         notes = (*notes, f"only refers to another page ({page.refers_to})")
@@ -67,8 +67,8 @@ class Page:
 
     roff: Roff
     mdoc: Mdoc
+    source: Iterator[RoffLine]
     flow: Flow = field(default_factory=Flow)
-    source: Iterator[RoffLine] = field(default_factory=lambda: iter(()))
     words: list[str] = field(default_factory=list)
     bases: list[int] = field(default_factory=lambda: [0])
     tables: list[tuple[str, OpenTable]] = field(default_factory=list)
@@ -84,9 +84,8 @@ class Page:
     link: str = ""
     _goes_on: bool = False
 
-    def read(self, text: str) -> None:
+    def read(self) -> None:
         """Read the lines; a macro without a handler stands within the text, and other requests have none."""
-        self.source = self.roff.lines(text)
         line = next(self.source, None)
         while line is not None:
             handle = _HANDLERS.get(line.macro if line.macro or line.rest.strip() else "sp")
@@ -341,10 +340,8 @@ class _TableRow:
     ruled: bool = False
 
 
-def _table(page: Page, _line: RoffLine) -> RoffLine | None:
-    """Add the rows. The first is a header if the format sets it off from the others, or if only it has a rule below. Returns the
-    line that ends them.
-    """
+def _table(page: Page, _line: RoffLine) -> RoffLine:
+    """Add the rows. The first is a header if the format sets it off from the others, or if only it has a rule below."""
     page.flush()
     formats, rows, end = _parts(page)
     is_ruled = bool(rows) and rows[0].ruled and not any(row.ruled for row in rows[1:-1])
@@ -358,10 +355,11 @@ def _table(page: Page, _line: RoffLine) -> RoffLine | None:
     return end
 
 
-def _parts(page: Page) -> tuple[list[str], list[_TableRow], RoffLine | None]:
+def _parts(page: Page) -> tuple[list[str], list[_TableRow], RoffLine]:
+    """The formats of a table, its rows, and the line that ends it."""
     tab, formats, rows = "\t", list[str](), list[_TableRow]()
     in_format, block, is_first = True, False, True
-    for line in page.source:
+    for line in chain(page.source, [RoffLine(0, "TE", "")]):
         text = line.rest
         if line.macro in _ENDS:
             break
@@ -385,8 +383,6 @@ def _parts(page: Page) -> tuple[list[str], list[_TableRow], RoffLine | None]:
                 rows[-1].cells.append("" if cell == "T{" or cell in _EMPTY else shown)
             block = text.split(tab)[-1].strip() == "T{"
         is_first = is_first and line.macro != ""
-    else:
-        line = None
     return formats, [row for row in rows if any(row.cells)], line
 
 
