@@ -334,6 +334,12 @@ def test_text_boxes_of_a_sheet_are_read() -> None:
     assert rows_of(parsed("spreadsheet", sheet)) == ["Fares", ["Coast", "12"], "Text box (Coast): at noon", "boxed"]
 
 
+def test_a_cell_without_a_text_has_the_value_that_it_stores() -> None:
+    stored = ('office:string-value="Coast"', 'office:date-value="2024-03-05"', 'office:value="12.5"', "")
+    sheet = f"<table:table>{row(*(f'<table:table-cell {value}/>' for value in stored))}</table:table>"
+    assert rows_of(parsed("spreadsheet", sheet)) == [["Coast", "2024-03-05", "12.5"]]
+
+
 def frame(text: str, left: float, top: float, kind: str = "") -> str:
     written = f' presentation:class="{kind}"' if kind else ""
     place = f'svg:x="{left}cm" svg:y="{top}cm" svg:width="5cm" svg:height="1cm"'

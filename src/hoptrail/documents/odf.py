@@ -168,6 +168,7 @@ _NOT_BLOCKS = {*map(tag, ("text:tracked-changes", "text:table-of-content", "text
 _FURNITURE = {"date-time", "footer", "header", "page-number"}  # placeholders of a slide that are the same on all slides
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72, "pc": 1 / 6}
 _COLUMNS = 16384  # the most columns of a sheet
+_VALUES = [f"office:{kind}value" for kind in ("", "string-", "date-", "time-", "boolean-")]  # of a cell without a text
 
 
 def _parse(data: bytes, limits: ReadingLimits, kind: str, ending: str) -> Parsed:
@@ -287,10 +288,10 @@ class _Reader(OdfText):
         for cell in row.iterchildren(tag("table:table-cell"), tag("table:covered-table-cell")):
             width = min(int(cell.get(tag("table:number-columns-repeated"), "1")), _COLUMNS - column)
             if cell.tag == tag("table:table-cell"):
-                spanned = (tag(f"table:number-{name}-spanned") for name in ("rows", "columns"))
-                rows, columns = (int(cell.get(name, "1")) for name in spanned)
+                rows, columns = (int(cell.get(tag(f"table:number-{one}-spanned"), "1")) for one in ("rows", "columns"))
                 grid.merge(number, column, number + rows - 1, column + columns - 1)
-                if text := squeeze(" ".join(self._lines(cell, partial(grid.nest, number)))):
+                stored = "" if len(cell) else "".join(cell.get(name, "") for name in map(tag, _VALUES))
+                if text := squeeze(" ".join(self._lines(cell, partial(grid.nest, number)))) or stored:
                     yield from ((column + repeated, text) for repeated in range(width))
             column += width
 
@@ -356,9 +357,8 @@ class _Reader(OdfText):
         for comment in slide.iterchildren(tag("office:annotation")):
             self.annotation(comment)
         yield from self.apart(f"{place}, comment")
-        for notes in slide.iterchildren(tag("presentation:notes")):
-            for frame in notes.iter(tag("draw:text-box")):
-                yield from self._within(frame, f"{place}, notes")
+        for frame in slide.iterfind(f"{tag('presentation:notes')}//{tag('draw:text-box')}"):
+            yield from self._within(frame, f"{place}, notes")
 
 
 def _box(shape: Any) -> Box | None:
