@@ -154,6 +154,7 @@ def test_what_stands_above_the_headings_is_about_the_file() -> None:
     ("text", "shown"),
     [
         ("[[file:a.org::*Head][the head]], [[https://e.org]], [[*Dues]]", "the head, https://e.org, Dues"),
+        ("see [[https://e.org][the\nhead [of it]]] @@comment: or not@@now", "see the\\nhead [of it] now"),
         ("seen [[./map.png]] from <https://b.org>", "seen  from https://b.org"),
         ("*bold* /it _both_/ =a*b= ~c~ +old+", "bold it both a*b c old"),
         ("2*3*4 a_b and/or a*b *c", "2*3*4 a_b and/or a*b *c"),

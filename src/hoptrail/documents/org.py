@@ -37,7 +37,7 @@ _ITEM = re.compile(
 )
 _DEFINES = re.compile(r"[ \t]::(?:\s+|$)")
 
-_LINK = re.compile(r"\[\[(?P<target>[^\[\]\n]+)\](?:\[(?P<text>[^\[\]\n]+)\])?\]")
+_LINK = re.compile(r"\[\[(?P<target>[^\[\]\n]+)\](?:\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])+)\])?\]|@@[\w-]+:[^\n]*?@@")
 _PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp)\Z", re.IGNORECASE)
 _TIME = re.compile(r"[<\[](\d{4}-\d\d-\d\d[^<>\[\]\n]{0,40})[>\]]")
 _ADDRESS = re.compile(r"<(\w+:[^<>\s]+)>")
@@ -218,9 +218,8 @@ def _visible_text(text: str) -> str:
 
 
 def _link_text(link: re.Match[str]) -> str:
-    if link["text"]:
-        return link["text"]
-    return "" if _PICTURE.search(link["target"]) else link["target"].removeprefix("file:").lstrip("*#")
+    target = link["target"] or ""  # a comment, or what is for one format only, has none
+    return link["text"] or ("" if _PICTURE.search(target) else target.removeprefix("file:").lstrip("*#"))
 
 
 def _without_marks(text: str) -> str:
