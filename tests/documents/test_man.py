@@ -54,6 +54,7 @@ def blocks_of(body: str) -> list[tuple[str, int, str]]:
         (".SY tide\n.OP \\-l metres\n.YS", "tide [-l metres]"),
         (".PS\nbox\n.PE\nx", "x"),
         (".PS\nbox\n.SH x", "x"),
+        (".de PS\n.nf\n..\n.PS\nint f();\n.PE\nx", "int f(); x"),
         ("\\(zz", "\N{REPLACEMENT CHARACTER}"),
     ],
 )

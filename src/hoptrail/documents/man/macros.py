@@ -30,8 +30,7 @@ _LAYOUT = word_set("AT DA DT IX LINKSTYLE PD UC EQ EN PE PU TE")
 _UNTAGGED = frozenset(("-bullet", "-dash", "-hyphen", "-item", "-enum"))
 _EMPHASIS = frozenset(("Sy", "Em", "Li", "Cm", "Ic"))
 TEXT, SECTION, SUBSECTION, TAG, LONG_TAG, CELLS = range(6)
-"""What the words are, as `Page.expected`: a paragraph, a heading, the tag of an item in one line or in several, the cells of a
-row."""
+"""What the words are, as `Page.expected`: a paragraph, headings, the tag of an item in one line or in several, cells of a row."""
 _ENDS = word_set("TE PE TS PS SH SS Sh Ss")  # of a table or picture: at the latest the next one, or the next section
 _ALTERNATING = frozenset(("BR", "RB", "IR", "RI", "BI", "IB"))
 _BULLET = re.compile(r"[-–—•·○□▪∗*o+⋅]")
@@ -48,9 +47,8 @@ def parse_man(data: bytes, limits: ReadingLimits) -> Parsed:
     roff = Roff()
     page = Page(roff, Mdoc(roff.visible), roff.lines(decoded.text))
     page.read()
-    notes, pieces = decoded.notes, page.flow.pieces
-    if page.refers_to and not pieces:
-        notes = (*notes, f"only refers to another page ({page.refers_to})")
+    pieces, reference = page.flow.pieces, f"only refers to another page ({page.refers_to})"
+    notes = (*decoded.notes, *[reference] * bool(page.refers_to and not pieces))
     names = _NAMES_END.split(page.summary, maxsplit=1)[0].replace(",", " ").split()
     name = next((one for one in names if one.lower() == page.name.lower()), page.name)
     title = f"{name}({page.section})" if name and page.section else name
@@ -356,7 +354,6 @@ def _table(page: Page, _line: RoffLine) -> RoffLine:
 
 
 def _parts(page: Page) -> tuple[list[str], list[_TableRow], RoffLine]:
-    """The formats of a table, its rows, and the line that ends it."""
     tab, formats, rows = "\t", list[str](), list[_TableRow]()
     in_format, block, is_first = True, False, True
     for line in chain(page.source, [RoffLine(0, "TE", "")]):
@@ -386,6 +383,11 @@ def _parts(page: Page) -> tuple[list[str], list[_TableRow], RoffLine]:
     return formats, [row for row in rows if any(row.cells)], line
 
 
+def _picture(page: Page, _line: RoffLine) -> RoffLine | None:
+    is_own = "PS" in page.roff.defined  # by the page, and then for something else
+    return next((line for line in page.source if is_own or line.macro in _ENDS), None)
+
+
 _HANDLERS: dict[str, Callable[[Page, RoffLine], RoffLine | None]] = {
     macro: handle
     for macros, handle in (
@@ -401,7 +403,7 @@ _HANDLERS: dict[str, Callable[[Page, RoffLine], RoffLine | None]] = {
         ("br ti in ce SY OP", _new_line),
         ("UR MT UE ME MR URL MTO", _reference),
         ("TS", _table),
-        ("PS", lambda page, _: next((line for line in page.source if line.macro in _ENDS), None)),
+        ("PS", _picture),
         ("so", _referral),
         ("Bl", _begin_list),
         ("It", _item),
