@@ -24,7 +24,7 @@ from hoptrail.corpus.repairing import damage
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.writer import writing_to
 from hoptrail.documents.splitting import PassageLimits
-from hoptrail.errors import IndexBusy, IndexDamaged, IndexUnavailable, StorageError
+from hoptrail.errors import IndexBusy, IndexDamaged, IndexUnavailable, StorageError, UsageError
 from hoptrail.index.indexing import Watcher, repair_index, update_index
 from hoptrail.structures.catalogue import structures_by_name
 from hoptrail.types import Kind, Usage
@@ -412,7 +412,7 @@ def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path, world: Path, 
 
 def test_a_file_where_the_folder_should_be_is_named(tmp_path: Path, world: Path, encoder: HashingEncoder) -> None:
     (tmp_path / "taken").write_text("here")
-    with pytest.raises(StorageError, match="taken"):
+    with pytest.raises(UsageError, match="taken is a file, and an index is a folder"):
         index(tmp_path / "taken", world, encoder)
     assert (tmp_path / "taken").read_text() == "here"
 

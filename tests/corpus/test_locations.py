@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -84,3 +85,31 @@ def test_an_index_of_version_0_1_is_refused_from_python(tmp_path: Path) -> None:
     (tmp_path / "head.lance").mkdir()
     with pytest.raises(IndexMismatch, match="holds an index of an older format"):
         Index(tmp_path)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_file_is_refused_where_an_index_is_a_folder(
+    hoptrail: Hoptrail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file, source = tmp_path / "old", tmp_path / "source.txt"
+    file.write_text("No index.", encoding="utf-8")
+    source.write_text("Ada was born in Wexley.", encoding="utf-8")
+    ended = hoptrail(*(word.replace("OLD", "old").replace("SOURCE", "source.txt") for word in command))
+    assert ended.code == 2, ended
+    assert "old is a file, and an index is a folder: name a folder" in " ".join(ended.err.split())
+    assert sorted(tmp_path.iterdir()) == [file, source]
+
+
+def test_a_path_that_sqlite_cannot_open_is_refused(
+    hoptrail: Hoptrail, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.mkdir()
+    (folder / "isk.txt").write_text("The Isk is a river.", encoding="utf-8")
+    ended = hoptrail("index", folder, "--index", folder / "index")
+    assert (ended.code, r"caf\xe9/index, a path that is not UTF-8" in " ".join(ended.err.split())) == (2, True)
+    monkeypatch.chdir(folder)
+    ended = hoptrail("index", ".")
+    assert (ended.code, r"caf\xe9/.hoptrail, a path that is not UTF-8" in " ".join(ended.err.split())) == (2, True)
+    assert [path.name for path in folder.iterdir()] == ["isk.txt"]

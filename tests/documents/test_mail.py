@@ -143,6 +143,21 @@ def test_the_page_is_read_where_the_plain_text_lacks_much_of_it() -> None:
     )
 
 
+def test_attachments_in_an_alternative_that_is_not_read_or_without_a_name_are_read() -> None:
+    listed = "Content-Type: text/csv{}\n\ntree,year\nash,1871"
+    page = "--c\nContent-Type: text/html\n\n<p>See the list.</p>"
+    logo = '--c\nContent-Type: image/png; name="logo.png"\nContent-ID: <logo>\n\nx'
+    mixed = f'Content-Type: multipart/mixed; boundary="c"\n\n{page}\n{logo}\n--c\n{listed.format("; name=trees.csv")}\n--c--'
+    head = f'{HEADER}Content-Type: multipart/alternative; boundary="b"\n\n'
+    apple = f"{head}--b\nContent-Type: text/plain\n\nSee the list.\n--b\n{mixed}\n--b--\n"
+    head = f'{HEADER}Content-Type: multipart/related; boundary="c"\n\n'
+    unnamed = f"{head}{page}\n--c\nContent-ID: <list>\n{listed.format('')}\n--c--\n"
+    for written, name in ((apple, "trees.csv"), (unnamed, "part 1")):
+        parsed = parse_mail(written.encode(), DEFAULT_LIMITS)
+        assert parsed.text.endswith(f"See the list.\n\n{name}\n\ntree\tyear\nash\t1871"), parsed.text
+        assert parsed.notes == ()
+
+
 def test_a_mail_that_is_answered_is_a_quote_also_without_marks() -> None:
     head = "From: Nadia Orban <n@example.org>\nSent: 4 March 2024 10:00\nTo: Ada\nSubject: Audit"
     text = f"Fine.\n\n{head}\n\nThe audit is on Thursday."

@@ -53,6 +53,8 @@ def blocks_of(body: str) -> list[tuple[str, int, str]]:
         (".UR https://tide.example\nTides\n.UE :\nhigh\n.UE\nlow", "Tides <https://tide.example>: high low"),
         (".SY tide\n.OP \\-l metres\n.YS", "tide [-l metres]"),
         (".PS\nbox\n.PE\nx", "x"),
+        (".PS\nbox\n.SH x", "x"),
+        (".de PS\n.nf\n..\n.PS\nint f();\n.PE\nx", "int f(); x"),
         ("\\(zz", "\N{REPLACEMENT CHARACTER}"),
     ],
 )
@@ -100,6 +102,7 @@ def test_examples_keep_their_lines() -> None:
         (".TS\nlb lb\nl l.\nA\tB\n1\t2\n.TE", [("", "A", "B"), ("row", "A=1", "B=2")]),
         (".TS\ntab(|);\nl l.\nA|B\n_\n1|T{\n.B two\nlines\nT}\n.TE", [("", "A", "B"), ("row", "A=1", "B=two lines")]),
         (".TS\nl l.\n1\t2\n3\t\\^\n.TE", [("row", "1", "2"), ("row", "3", "2")]),
+        (".TS\nl l.\n.B 1\t2\n.PP\n3\t4\n.TE", [("row", "1", "2"), ("row", "3", "4")]),
     ],
 )
 def test_tables_have_rows_with_headers(table: str, rows: list[tuple[str, ...]]) -> None:
@@ -113,6 +116,20 @@ def test_tables_have_rows_with_headers(table: str, rows: list[tuple[str, ...]]) 
         if block.kind is BlockKind.ROW
     ]
     assert found == rows
+
+
+@pytest.mark.parametrize(
+    "following",
+    [
+        ".SH NEXT\n.B two",
+        "NEXT\n.B two",
+        ".TS\nl l.\nNEXT\n.TE\n.B two",
+        "3\tT{\n4\nT}\n.SS NEXT\n.TS\nl.\ntwo\n.TE",
+    ],
+)
+def test_a_table_that_never_ends_costs_nothing_after_it(following: str) -> None:
+    words = text_of(f".TS\nl l.\n1\t2\n{following}").split()
+    assert words == ["1", "2", *["3", "4"] * following.startswith("3"), "NEXT", "two"]
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,14 @@ def rows(*rows: tuple[str, ...]) -> str:
     return f"<table:table>{''.join(f'<table:table-row>{row}</table:table-row>' for row in cells)}</table:table>"
 
 
+def section(body: str, attributes: str = "") -> str:
+    return f"<text:section{attributes}>{body}</text:section>"
+
+
+BOX = f"<draw:text-box>{p('boxed')}</draw:text-box>"
+HEADED_LIST = (
+    f"<text:list><text:list-header>{p('top')}</text:list-header><text:list-item>{p('one')}</text:list-item></text:list>"
+)
 NOTE = f'<text:note text:note-class="footnote"><text:note-body>{p("By Bo.")}</text:note-body></text:note>'
 
 
@@ -153,9 +161,37 @@ NOTE = f'<text:note text:note-class="footnote"><text:note-body>{p("By Bo.")}</te
             p("שלום<text:line-break/>a<text:tab/>b<text:soft-page-break/>c <text:a>link</text:a><text:bookmark/>!"),
             ["paragraph |  | paragraph 1 | שלום\\na\\tbc link!"],
         ),
+        (
+            rows((p("Name"), p("Town")), (p("Bo"), section(p("by") + rows((p("in"), section(rows((p("ner"),))))))))
+            + section(p("hidden"), ' text:display="none"'),
+            [
+                f"note: {HIDDEN}",
+                "row header |  | table 1, row 1 | Name ¦ Town",
+                "row |  | table 1, row 2 | Name=Bo ¦ Town=by",
+                "row |  | table 1, row 2, table 1, row 1 | Bo ¦ in",
+                "row |  | table 1, row 2, table 1, row 1, table 1, row 1 | Bo ¦ in ¦ ner",
+            ],
+        ),
+        (
+            rows((p("a"), items(rows((p("b"), p("c")))) + HEADED_LIST + f"<draw:frame>{BOX}</draw:frame>")),
+            [
+                "row |  | table 1, row 1 | a ¦ top; one",
+                "row |  | table 1, row 1, table 1, row 1 | a ¦ b ¦ c",
+                "paragraph |  | drawing 1 | boxed",
+            ],
+        ),
         (rows((p(""),)) + items() + p(" ") + p("x" * 5000), [f"paragraph |  | paragraph 1 | {'x' * 5000}"]),
     ],
-    ids=["paragraphs of items", "note in an item", "table in a cell", "levels", "from right to left", "empty and long"],
+    ids=[
+        "paragraphs of items",
+        "note in an item",
+        "table in a cell",
+        "levels",
+        "from right to left",
+        "sections",
+        "in a cell",
+        "empty and long",
+    ],
 )
 def test_odd_texts_are_read_as_they_are_seen(body: str, lines: list[str]) -> None:
     assert lines_of("odt", archive("text", body)) == lines
@@ -289,6 +325,19 @@ def test_a_sheet_has_displayed_values_merged_cells_and_comments() -> None:
         "sheet Fares: 1 hidden rows and 1 hidden columns were left out",
         "hidden sheets were left out: Drafts",
     }
+
+
+def test_text_boxes_of_a_sheet_are_read() -> None:
+    floating = f"<table:shapes><draw:frame>{BOX}</draw:frame></table:shapes>"
+    boxed = cell("12").replace("<text:p>", "<draw:custom-shape><text:p>at noon</text:p></draw:custom-shape><text:p>")
+    sheet = f'<table:table table:name="Fares">{floating}{row(cell("Coast"), boxed)}</table:table>'
+    assert rows_of(parsed("spreadsheet", sheet)) == ["Fares", ["Coast", "12"], "Text box (Coast): at noon", "boxed"]
+
+
+def test_a_cell_without_a_text_has_the_value_that_it_stores() -> None:
+    stored = ('office:string-value="Coast"', 'office:date-value="2024-03-05"', 'office:value="12.5"', "")
+    sheet = f"<table:table>{row(*(f'<table:table-cell {value}/>' for value in stored))}</table:table>"
+    assert rows_of(parsed("spreadsheet", sheet)) == [["Coast", "2024-03-05", "12.5"]]
 
 
 def frame(text: str, left: float, top: float, kind: str = "") -> str:

@@ -43,8 +43,18 @@ from documents.block_lines import lines_of
                 "paragraph | שלום > كلمة | line 4 | مرحبا بالعالم",
             ],
         ),
+        (
+            "* COMMENT Old\ngone\n** Part\ngone\n* COMMENTARY\n** TODO [#A] COMMENT x :a:\ngone\n** PUBLIC COMMENT\ny\n",
+            [
+                "title: COMMENTARY",
+                "heading 1 |  | line 5 | COMMENTARY",
+                "heading 2 | COMMENTARY | line 8 | PUBLIC COMMENT",
+                "paragraph | COMMENTARY > PUBLIC COMMENT | line 9 | y",
+            ],
+        ),
+        ("*\tOne\n", ["title: One", "heading 1 |  | line 1 | One"]),
     ],
-    ids=["levels that are skipped", "dated heading", "from right to left"],
+    ids=["levels that are skipped", "dated heading", "from right to left", "comments", "tab"],
 )
 def test_headings_hold_what_is_below_them(text: str, lines: list[str]) -> None:
     assert lines_of("org", text) == lines
@@ -97,6 +107,7 @@ def test_lists_keep_their_depth(text: str, lines: list[str]) -> None:
             ["code |  | line 2 | * star", "paragraph |  | line 4 | after"],
         ),
         ("#+begin_comment\nsecret\n#+end_comment\nend", ["paragraph |  | line 4 | end"]),
+        ("#+begin_comment\nnever closed\n", ["paragraph |  | line 2 | never closed"]),
         (
             "#+begin_quote\nsaid\n\nmore\n#+end_quote\nend",
             ["quote |  | line 2 | said", "quote |  | line 4 | more", "paragraph |  | line 6 | end"],
@@ -112,20 +123,19 @@ def test_lists_keep_their_depth(text: str, lines: list[str]) -> None:
         ),
         (": fixed\n:   two\ntext", ["code |  | line 1 | fixed\\n  two", "paragraph |  | line 3 | text"]),
     ],
-    ids=["open code", "escaped star", "comment", "quote", "open quote", "fixed lines"],
+    ids=["open code", "escaped star", "comment", "open comment", "quote", "open quote", "fixed lines"],
 )
 def test_blocks_end_where_they_say_or_with_the_file(text: str, lines: list[str]) -> None:
     assert lines_of("org", text) == lines
 
 
 def test_drawers_and_clocks_are_no_prose() -> None:
-    drawers = (
-        ":PROPERTIES:\n:ID: 81\n:Keeper:   Ada Brun\n:END:\n:LOGBOOK:\nCLOCK: [2024-01-01 Mon 10:00]\n:END:\nText\n"
-    )
-    assert lines_of("org", f"* Quay\n{drawers}")[2:] == [
+    properties = ":PROPERTIES:\n:ID: 81\n:Source:\n:Keeper:   Ada Brun\n:END:\n"
+    log = ":LOGBOOK:\nCLOCK: [2024-01-01 Mon 10:00]\n:END:\n"
+    assert lines_of("org", f"* Quay\n{properties}{log}Text\n")[2:] == [
         "row | Quay | line 3 | Keeper=Ada Brun",
-        "paragraph | Quay | line 7 | CLOCK: 2024-01-01 Mon 10:00",
-        "paragraph | Quay | line 9 | Text",
+        "paragraph | Quay | line 8 | CLOCK: 2024-01-01 Mon 10:00",
+        "paragraph | Quay | line 10 | Text",
     ]
 
 
@@ -144,6 +154,7 @@ def test_what_stands_above_the_headings_is_about_the_file() -> None:
     ("text", "shown"),
     [
         ("[[file:a.org::*Head][the head]], [[https://e.org]], [[*Dues]]", "the head, https://e.org, Dues"),
+        ("see [[https://e.org][the\nhead [of it]]] @@comment: or not@@now", "see the\\nhead [of it] now"),
         ("seen [[./map.png]] from <https://b.org>", "seen  from https://b.org"),
         ("*bold* /it _both_/ =a*b= ~c~ +old+", "bold it both a*b c old"),
         ("2*3*4 a_b and/or a*b *c", "2*3*4 a_b and/or a*b *c"),

@@ -283,6 +283,18 @@ def test_a_folder_of_evaluation_data_gives_its_corpus(tmp_path: Path, beside: st
     assert errors == []
 
 
+def test_of_two_corpus_files_the_packed_one_is_named_as_left_out(tmp_path: Path) -> None:
+    put(
+        tmp_path, corpus__jsonl='{"id": "p", "text": "A passage."}', queries__jsonl='{"id": "q", "text": "A question?"}'
+    )
+    (tmp_path / "corpus.jsonl.gz").write_bytes(gzip.compress(b'{"id": "o", "text": "Another passage."}'))
+    findings = Findings()
+    assert [one.text for one in read_sources([tmp_path], findings=findings) if isinstance(one, Document)] == [
+        "A passage."
+    ]
+    assert findings.left_out == {f"{tmp_path}/corpus.jsonl.gz": "beside corpus.jsonl in a data folder"}
+
+
 def test_a_corpus_file_without_data_files_hides_nothing(tmp_path: Path) -> None:
     beside = ("notes.txt", "questions-for-later.txt", "queries.md", "extra_thoughts.html")
     for name in beside:
@@ -367,6 +379,14 @@ def test_names_that_are_not_utf8_can_be_stored_and_stay_distinct(tmp_path: Path)
     assert [document.sources[0] for document in documents] == [
         f"{tmp_path}/{name}.txt" for name in (r"caf\xe8", r"caf\xe9")
     ]
+
+
+def test_a_file_whose_ending_is_not_utf8_is_read_by_its_content(tmp_path: Path) -> None:
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/plan.\xe9")).write_bytes(
+        word_file(tmp_path / ".plan.docx", [("Normal", "The ash was felled.")]).read_bytes()
+    )
+    [document], _ = read(tmp_path)
+    assert document.notes == (r"named .\xe9, read as DOCX by its content",)
 
 
 def test_c11_a_file_that_changes_once_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,12 +107,12 @@ def test_xml_expands_nothing_and_keeps_the_text_after_an_element() -> None:
         "text: &b;"
     )
     for page, text in (
-        ('<a><b text="x">y</b></a>', "b\n\ntext\n\nx\ny"),
+        ('<a><b text="x">y</b></a>', "b\n\ntext: x, y"),
         ('<a title="A"><title>B</title></a>', "title\n\nA\nB"),
         ("<a><b>A List&lt;String&gt; of a &lt;b and c&gt; d</b></a>", "b: A List<String> of a <b and c> d"),
         (
             '<a><b type="html">&lt;p&gt;Oars &lt;b&gt;dry&lt;/b&gt;.&lt;/p&gt;</b></a>',
-            "b\n\ntype: html\ntext: Oars dry.",
+            "b\n\ntype: html\ttext: Oars dry.",
         ),
         ('<a><data encoding="base64">iVBORw0KGgo=</data><binary id="n">iVBO</binary><c>1</c></a>', "c: 1"),
     ):
@@ -148,6 +148,33 @@ def test_xml_expands_nothing_and_keeps_the_text_after_an_element() -> None:
             ["note: line 4 is not JSON and was left out", "row |  | record 1 | a=1", "row |  | record 2 | a.b=2"],
         ),
         ("json", '\ufeff{"\\u05e9": "שלום"}', ["row |  | ש | ש=שלום"]),
+        (
+            "json",
+            '[{"name": "Ada", "phone": "111", "phone": "222"}, {"x": {"a": 1}, "x": 2}]',
+            ["row |  | record 1 | name=Ada ¦ phone=111, 222", "row |  | record 2 | x.1.a=1 ¦ x.2=2"],
+        ),
+        (
+            "yaml",
+            "a: &a {b: 1}\nd:\n- {c: 1, c: 2}\n- {<<: *a, b: 3}\n",
+            [
+                "heading 1 |  | a | a",
+                "row | a | a.b | b=1",
+                "heading 1 |  | d | d",
+                "row | d | d, record 1 | c=1, 2",
+                "row | d | d, record 2 | b=3",
+            ],
+        ),
+        (
+            "json",
+            '[{"name": "Ada", "told": {"on": "May 3", "text": "It burnt.\\nIt stands."}}, {"name": "Bo"}]',
+            [
+                "heading 1 |  | record 1 | Ada",
+                "row | Ada | record 1 | name=Ada ¦ told.on=May 3",
+                "paragraph | Ada | record 1, told.text | It burnt.\\nIt stands.",
+                "heading 1 |  | record 2 | Bo",
+                "row | Bo | record 2 | name=Bo",
+            ],
+        ),
         ("json", '["a", 2]', ["item 1 |  | record 1 | a", "item 1 |  | record 2 | 2"]),
         ("json", "[[1, 2], [3]]", ["row |  | record 1 | 1, 2", "row |  | record 2 | 3"]),
         (
@@ -202,3 +229,40 @@ def test_xml_expands_nothing_and_keeps_the_text_after_an_element() -> None:
 )
 def test_records_have_their_place_and_each_value_its_key(form: str, text: str, lines: list[str]) -> None:
     assert lines_of(form, text) == lines
+
+
+@pytest.mark.parametrize(
+    ("elements", "lines"),
+    [
+        (
+            '<item sku="A1" price="3.20">Brass hinge</item>',
+            ["row | item | item | sku=A1 ¦ price=3.20 ¦ text=Brass hinge"],
+        ),
+        (
+            '<item sku="A1">Brass <b>hinge</b></item><item sku="A2">Bolt</item>',
+            [
+                "row | item | item, record 1 | sku=A1 ¦ text=Brass hinge",
+                "row | item | item, record 2 | sku=A2 ¦ text=Bolt",
+            ],
+        ),
+        (
+            '<item>Hinge<price in="EUR">3.20</price><left>14</left></item><item>Bolt\n <left>2</left>\n</item>',
+            [
+                "row | item | item, record 1 | text=Hinge ¦ price.in=EUR ¦ price.text=3.20 ¦ left=14",
+                "row | item | item, record 2 | text=Bolt ¦ left=2",
+            ],
+        ),
+        ("<item>Hinge<br/>of brass</item>", ["paragraph | item | item | Hinge\\nof brass"]),
+        (
+            '<item id="1"><div xmlns="http://www.w3.org/1999/xhtml">It<p class="x">is <i>old</i>.</p></div></item>',
+            [
+                "row | item | item.id | id=1",
+                "heading 2 | item | item.div | div",
+                "paragraph | item > div | item.div | It\\n\\nis old.",
+            ],
+        ),
+    ],
+    ids=["text", "marked-up text", "elements beside the text", "line break", "page"],
+)
+def test_an_element_has_its_attributes_and_elements_beside_its_text(elements: str, lines: list[str]) -> None:
+    assert lines_of("xml", f"<r>{elements}</r>") == ["heading 1 |  | item | item", *lines]

@@ -103,6 +103,20 @@ def test_what_changes_is_indexed(index: Index, world: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_name_that_is_not_utf8_ends_no_watch(index: Index, world: Path) -> None:
+    file = Path(os.fsdecode(os.fsencode(world) + b"/caf\xe9.txt"))
+    with watched(index, world, sync=True) as found:
+        found.until(lambda: len(found.reports) == 1)
+        write(file, "The cafe is in Ulm.")
+        found.until(lambda: r"caf\xe9" in titles(index))
+        write(world / "Ulm.txt", "Ulm is a town on the Isk.")
+        found.until(lambda: "Ulm" in titles(index))
+        file.unlink()
+        found.until(lambda: r"caf\xe9" not in titles(index))
+    assert titles(index) == sorted({*FACTS, "Ulm"})
+
+
+@pytest.mark.usefixtures("quick")
 def test_without_sync_nothing_is_forgotten(index: Index, world: Path) -> None:
     with watched(index, world) as found:
         found.until(lambda: len(found.reports) == 1)

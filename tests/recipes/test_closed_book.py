@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from hoptrail.errors import UsageError
 from hoptrail.index.conversation import answer_message
+from hoptrail.index.settings import settings_from
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.language.scripted import ScriptedLanguage
 from hoptrail.language.tasks import Abstain, Integrate, Language, Read, Reading, Recall, Sample, Samples
@@ -42,6 +44,16 @@ def test_what_needs_a_model_says_so(name: str, corpus: Corpus) -> None:
     assert "`hoptrail setup` finds one" in refused.notes[0]
     assert ask(OfflineLanguage(), "Hello!").kind is AnswerKind.REPLY
     assert ask(Laborious((True,))).text
+
+
+@pytest.mark.parametrize("key", ["k", "evidence_tokens"])
+def test_what_is_retrieved_and_read_is_no_setting_where_nothing_is(key: str) -> None:
+    with pytest.raises(UsageError, match=f"recipes.closed_book.{key}: there is no such setting"):
+        settings_from({"recipes": {"closed_book": {key: 3}}}, "mine.toml")
+    assert (
+        settings_from({"recipes": {"closed_book": {"abstain": "never"}}}, "mine.toml").recipes.closed_book.abstain
+        == "never"
+    )
 
 
 def test_who_remembers_nothing_abstains(corpus: Corpus) -> None:

@@ -198,7 +198,6 @@ class Database(CheckedConnection):
         """Open the last commit; what this connection reads does not change until it is closed. Raises: as `Snapshot.open`."""
         path = folder / DATABASE
         if not path.is_file():
-            refuse_other_format(folder, None)
             raise absent(folder)
         with translating_errors(folder, apsw.SQLError):  # tables are not as they were made
             file = _file_at(path)  # before opening: one that takes its place meanwhile is not mistaken for it

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from platformdirs import user_data_path
 from hoptrail.corpus.durable import make_folder
 from hoptrail.corpus.schema import refuse_other_format
 from hoptrail.documents.walking import OF_AN_INDEX as NAME
+from hoptrail.documents.walking import shown
 from hoptrail.errors import StorageError, UsageError
 
 DATABASE = "index.sqlite"
@@ -44,7 +46,7 @@ _READERS = range(123, 128)
 
 
 def index_folder(where: str | Path) -> Path:
-    """The folder of an index that a user names. Raises: UsageError: it is empty or an address; IndexMismatch: of version 0.1."""
+    """The folder of an index that a user names. Raises: UsageError: it can be none; IndexMismatch: it is of version 0.1."""
     text = str(where)
     if not text.strip():  # as from a shell variable that is not set; it would be the current folder
         raise UsageError("an index cannot be at an empty path: name a folder, or . for the current one.")
@@ -55,6 +57,10 @@ def index_folder(where: str | Path) -> Path:
             f"with `hoptrail restore ADDRESS --index DIR`."
         )
     folder = Path(where).expanduser()
+    if folder.is_file():
+        raise UsageError(f"{folder} is a file, and an index is a folder: name a folder by --index.")
+    if (name := shown(folder)) != folder.as_posix():  # SQLite could not open it
+        raise UsageError(f"an index cannot be at {name}, a path that is not UTF-8: name another folder by --index.")
     if not (folder / DATABASE).exists():
         refuse_other_format(folder, None)
     return folder
@@ -77,8 +83,7 @@ def network_file_system(folder: Path, mounts: Path = _MOUNTS) -> str:
     except OSError:
         return ""
     number = f"{os.major(device)}:{os.minor(device)}"
-    for line in lines:
-        fields = line.split(" ")
+    for fields in map(str.split, lines):
         if number == fields[2] and "-" in fields:
             kind = fields[fields.index("-") + 1]
             return kind if kind in NETWORK else ""
@@ -114,8 +119,7 @@ def _holders(folder: Path, places: range) -> list[int]:
         return []
     file = f"{os.major(shared.st_dev):02x}:{os.minor(shared.st_dev):02x}:{shared.st_ino}"
     processes = set()
-    for line in lines:
-        fields = line.split()
+    for fields in map(str.split, lines):
         if fields[1] == "POSIX" and fields[5] == file:
             first, last = fields[6:8]
             if int(first) < places.stop and (last == "EOF" or int(last) >= places.start):
@@ -126,11 +130,9 @@ def _holders(folder: Path, places: range) -> list[int]:
 def _in_words(process: int) -> str:
     if process == os.getpid():
         return "this process itself"
-    try:
-        words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
-    except OSError:
-        words = []
-    command = " ".join(word.decode(errors="replace") for word in words if word)[:200]
+    command = ""
+    with suppress(OSError):
+        command = Path(f"/proc/{process}/cmdline").read_text("utf-8", "replace").replace("\0", " ").strip()[:200]
     return f"process {process} (`{command}`)" if command else f"process {process}"
 
 
@@ -190,7 +192,7 @@ def index_here() -> Path:
 def new_index(folder: Path) -> NewIndex:
     folder = folder.resolve()
     why = _shared_by(folder)
-    return NewIndex(_elsewhere(folder), why) if why else NewIndex(folder / NAME)
+    return NewIndex(_elsewhere(folder), why) if why else NewIndex(index_folder(folder / NAME))
 
 
 def make_index_folder(folder: Path) -> None:
@@ -224,10 +226,9 @@ def _elsewhere(folder: Path) -> Path:
 def _shared_by(folder: Path) -> str:
     """What else writes to a folder, in words; empty where nothing does."""
     for place in (folder, *folder.parents):
-        if match := _SERVICES.fullmatch(place.name):
-            return f"the folder is synchronised ({match['name']})"
-        for mark, service in _MARKS.items():
-            if (place / mark).exists():
-                return f"the folder is synchronised ({service})"
+        match = _SERVICES.fullmatch(place.name)
+        marked = (service for mark, service in _MARKS.items() if (place / mark).exists())
+        if service := match["name"] if match else next(marked, ""):
+            return f"the folder is synchronised ({service})"
     on_network = network_file_system(folder) or str(folder).startswith("\\\\")
     return "the folder is on a network file system" if on_network else ""

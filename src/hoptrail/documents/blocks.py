@@ -115,9 +115,8 @@ class Outline:
     def tiled(self, length: int) -> tuple[Block, ...]:
         """The blocks, each up to the start of the next, so that they tile a text of this length."""
         ends = [*(start for _, start, _ in self._placed), length][1:]
-        return tuple(
-            Block(kind, start, end, *more) for (kind, start, more), end in zip(self._placed, ends, strict=True)
-        )
+        placed = zip(self._placed, ends, strict=True)
+        return tuple(Block(kind, start, end, *more) for (kind, start, more), end in placed)
 
 
 @dataclass(slots=True)

@@ -217,10 +217,8 @@ def parse_subtitles(data: bytes, limits: ReadingLimits) -> Parsed:
     said = _sentences(_cues(rest if head.startswith("WEBVTT") else decoded.text))
     if not said:
         raise Unreadable("holds no subtitles: no line has a time from which to which something is shown")
-    pieces = (
-        Piece(BlockKind.PARAGRAPH, f"{one.speaker}: {one.text}" if one.speaker else one.text, place=one.start)
-        for one in said
-    )
+    texts = ((f"{one.speaker}: {one.text}" if one.speaker else one.text, one.start) for one in said)
+    pieces = (Piece(BlockKind.PARAGRAPH, text, place=place) for text, place in texts)
     return assemble(title, pieces, decoded.notes, limits.text)
 
 

@@ -49,11 +49,8 @@ def _book(archive: zipfile.ZipFile) -> tuple[str, str, list[str], dict[str, str]
     if not package:
         raise Unreadable("is not an EPUB book: its container names no package")
     tree = _xml(archive, package)
-    pages = {
-        item.attributes.get("id"): item.attributes.get("href") or ""
-        for item in tree.css("manifest item")
-        if item.attributes.get("media-type") in _PAGES
-    }
+    items = [item.attributes for item in tree.css("manifest item")]
+    pages = {one.get("id"): one.get("href") or "" for one in items if one.get("media-type") in _PAGES}
     spine = [pages[name] for itemref in tree.css("itemref") if (name := itemref.attributes.get("idref")) in pages]
     parts = [_within(package, href) for href in spine]
     if not parts:

@@ -49,12 +49,12 @@ class OfficeGrid:
 
     def nest(self, row: int, tables: Iterable[Any]) -> None:
         """Add the tables in the cells of a row."""
-        for table in tables:
-            self._inner[self._place(row)].append(table)
+        self._inner[self._place(row)] += tables
 
     def comment(self, row: int, head: str, text: str) -> None:
-        """Add a comment on a row. Excel begins its text with the author, whom the head names."""
-        self._comments[self._place(row)].append((head, text.removeprefix(f"{head.removeprefix('Comment by ')}: ")))
+        """Add a comment on a row, if it has a text. Excel begins that with the author, whom the head names."""
+        text = text.removeprefix(f"{head.removeprefix('Comment by ')}: ")
+        self._comments[self._place(row)] += [(head, text)] * bool(text)
 
     def rows(self, rows: Rows) -> Iterator[GridRow]:
         """Yield the rows that are shown; a blank one stands for those without values. A cell that spans rows is repeated in each.
@@ -75,7 +75,7 @@ class OfficeGrid:
                 continue
             filled = (column for column, text in cells.items() if text and not self._is_hidden(column))
             shown = {self._position(column): cells[column] for column in filled}
-            if not shown and self._place(number) not in self._inner:
+            if not shown and not self._inner.get(self._place(number)):
                 continue
             width = max(shown, default=-1) + 1
             spanned += width

@@ -45,9 +45,8 @@ class ReadingLimits:
     def check_pages(self, number: int, what: str = "pages") -> None:
         """Raises: Unreadable: there are more pages (or slides, `what`) than the limit."""
         if number > self.pages:
-            raise Unreadable(
-                f"has {number} {what}, more than the limit of {self.pages}: split it, or raise the limit `pages`"
-            )
+            most = f"the limit of {self.pages}: split it, or raise the limit `pages`"
+            raise Unreadable(f"has {number} {what}, more than {most}")
 
     def cpu_seconds(self, size: int) -> float:
         """CPU seconds for parsing a file of `size` bytes: by default 10, and 5 more per megabyte. The slowest formats need about

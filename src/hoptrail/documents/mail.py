@@ -35,16 +35,8 @@ _MOST_ATTACHMENTS = 200
 _LONGEST_NAME = 120
 _SEPARATOR = re.compile(rb"^From [^\r\n]*\r?\n", re.MULTILINE)
 _HEADER_LINE = re.compile(rb"(?:From [^\r\n]*\r?\n)?[!-9;-~]{1,70}:(?!//)")
-_FORMS_OF_TYPES = {
-    "application/pdf": "pdf",
-    "message/rfc822": "mail",
-    "text/calendar": "calendar",
-    "text/csv": "csv",
-    "text/html": "html",
-    "text/markdown": "markdown",
-    "text/plain": "text",
-    "text/vcard": "calendar",
-}
+_FORMS_OF_TYPES = {f"text/{name}": name for name in ("calendar", "csv", "html", "markdown")}
+_FORMS_OF_TYPES |= {"text/plain": "text", "text/vcard": "calendar", "application/pdf": "pdf", "message/rfc822": "mail"}
 _TAG = re.compile(r"<(style|script|title)\b.*?</\1\b[^>]*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 _LACKING = 0.25  # share of the words of the HTML that a plain text may lack; programs add links to unsubscribe, for one
 _UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]+")
@@ -83,8 +75,7 @@ def parse_mbox(data: bytes, limits: ReadingLimits) -> Parsed:
         raise Unreadable("is not a file of mails: it does not begin with a line `From `")
     if len(starts) > limits.rows:
         raise Unreadable(f"holds more than {limits.rows} mails: split it, or raise the limit `rows`")
-    reader = _Reader(limits)
-    dates: list[datetime] = []
+    reader, dates = _Reader(limits), list[datetime]()
     parsed = assemble("", _mails(data, starts, reader, dates), reader.notes, limits.text)
     latest = _day(max(dates, key=datetime.isoformat, default=None))
     return replace(parsed, date=latest, date_from="mail header") if latest else parsed
@@ -231,19 +222,20 @@ def _text(part: Message) -> str:
 
 def _split_parts(message: Message) -> tuple[list[Message], list[Message]]:
     """The text parts of a mail in order, and its attachments. Iterative, because parts nest deeper than Python's stack."""
-    bodies, attachments, waiting = list[Message](), list[Message](), [message]
+    bodies, attachments, waiting = list[Message](), list[Message](), [(message, True)]
     while waiting:
-        part = waiting.pop()
+        part, is_read = waiting.pop()
         kind = part.get_content_type()
         if part is not message and (part.get_content_disposition() == "attachment" or kind == "message/rfc822"):
             attachments.append(part)
-        elif kind == "multipart/alternative" and part.is_multipart():
-            waiting.append(_preferred(part))
         elif part.is_multipart():
-            waiting += reversed(_children(part))
+            chosen = _preferred(part) if kind == "multipart/alternative" else None
+            # Apple's attachments are in one of the alternatives, perhaps the one that is not read.
+            parts = ((child, chosen in (None, child)) for child in reversed(_children(part)))
+            waiting += [(child, is_read and best) for child, best in parts if best or child.is_multipart()]
         elif kind in {"text/plain", "text/html"} and not part.get_filename():
-            bodies.append(part)
-        elif part.get_filename() or not part.get("Content-ID"):
+            bodies += [part] * is_read
+        elif not kind.startswith("image/") or not part.get("Content-ID") or (is_read and part.get_filename()):
             attachments.append(part)
     return bodies, attachments
 

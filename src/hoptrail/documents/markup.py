@@ -261,9 +261,8 @@ def line_break(line: str, following: str) -> str:
 def unwrapped(text: str, source: str = "") -> str:
     """`text` with wrapped lines joined. `source` is its markup, whose line lengths decide if it has as many lines."""
     lines, source_lines = text.split("\n"), source.split("\n")
-    if len(source_lines) != len(lines):
-        source_lines = lines
-    breaks = [line_break(*pair) for pair in pairwise(source_lines)]
+    deciding = source_lines if len(source_lines) == len(lines) else lines
+    breaks = [line_break(*pair) for pair in pairwise(deciding)]
     return "".join(line + end for line, end in zip(lines, [*breaks, ""], strict=True))
 
 

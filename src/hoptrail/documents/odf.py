@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -147,8 +147,7 @@ class OdfText(OfficeReader):
         is_shifted, is_lowered = position[:1] not in {"", "0"}, position.startswith(("sub", "-"))
         weight = self.styles.value("text", style, "fo:font-weight")
         shift = (-1 if is_lowered else 1) if is_shifted else like.shift
-        why = self.styles.why_left_out("text", style)
-        return TextRun("", why, shift, weight == "bold" if weight else like.bold)
+        return TextRun("", self.styles.why_left_out("text", style), shift, weight == "bold" if weight else like.bold)
 
 
 def _controls(content: Any) -> Iterator[tuple[str, str]]:
@@ -169,6 +168,7 @@ _NOT_BLOCKS = {*map(tag, ("text:tracked-changes", "text:table-of-content", "text
 _FURNITURE = {"date-time", "footer", "header", "page-number"}  # placeholders of a slide that are the same on all slides
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72, "pc": 1 / 6}
 _COLUMNS = 16384  # the most columns of a sheet
+_VALUES = [f"office:{kind}value" for kind in ("", "string-", "date-", "time-", "boolean-")]  # of a cell without a text
 
 
 def _parse(data: bytes, limits: ReadingLimits, kind: str, ending: str) -> Parsed:
@@ -196,6 +196,9 @@ class _Reader(OdfText):
 
     def body(self, body: Any) -> Iterator[Piece]:
         """Yield the pieces of a text, with its headers and footers last."""
+        for section in body.findall(f".//{tag('text:section')}[@{tag('text:display')}='none']"):
+            self.notes += [HIDDEN] * (HIDDEN not in self.notes)
+            section.clear()
         pieces = bold_headings(office.asides_after_lists((*self.blocks(body), *self.apart(ended=True))))
         tops = (piece for piece in pieces if piece.kind is BlockKind.HEADING and piece.level == 1)
         self.title = next((piece.text for piece in tops if piece.place == "paragraph 1"), "")
@@ -255,12 +258,9 @@ class _Reader(OdfText):
                 yield from self._within([box] if box.tag == tag("table:table") else box, place)
 
     def _table(self, table: Any, place: str) -> Iterator[Piece]:
-        rows = (
-            row for header in table.iter(tag("table:table-header-rows")) for row in header.iter(tag("table:table-row"))
-        )
-        marked = sum(next(row.iterancestors(tag("table:table"))) is table for row in rows)  # not those of tables in it
+        marked = table.findall(f"{tag('table:table-header-rows')}/{tag('table:table-row')}")
         grid = OfficeGrid(place, self._package.limits, self.notes)
-        return grid.table(self._rows(table, grid), marked or None, self._table)
+        return grid.table(self._rows(table, grid), len(marked) or None, self._table)
 
     def _rows(self, table: Any, grid: OfficeGrid) -> Rows:
         """Yield the rows for the grid. Comments on hidden rows are left out."""
@@ -288,24 +288,27 @@ class _Reader(OdfText):
         for cell in row.iterchildren(tag("table:table-cell"), tag("table:covered-table-cell")):
             width = min(int(cell.get(tag("table:number-columns-repeated"), "1")), _COLUMNS - column)
             if cell.tag == tag("table:table-cell"):
-                spanned = (tag(f"table:number-{name}-spanned") for name in ("rows", "columns"))
-                rows, columns = (int(cell.get(name, "1")) for name in spanned)
+                rows, columns = (int(cell.get(tag(f"table:number-{one}-spanned"), "1")) for one in ("rows", "columns"))
                 grid.merge(number, column, number + rows - 1, column + columns - 1)
-                grid.nest(number, cell.iterchildren(tag("table:table")))
-                if text := squeeze(" ".join(self._lines(cell))):
+                stored = "" if len(cell) else "".join(cell.get(name, "") for name in map(tag, _VALUES))
+                if text := squeeze(" ".join(self._lines(cell, partial(grid.nest, number)))) or stored:
                     yield from ((column + repeated, text) for repeated in range(width))
             column += width
 
-    def _lines(self, cell: Any) -> Iterator[str]:
-        for child in cell:
+    def _lines(self, within: Any, nest: Callable[[list[Any]], None]) -> Iterator[str]:
+        """Yield the texts in a cell. The tables in it are nested, and what is drawn in it is set apart."""
+        for child in within:
             if child.tag in {tag("text:p"), tag("text:h")}:
                 yield self.text(self.runs(child))
             elif child.tag == tag("office:annotation"):
                 self.annotation(child)
-            elif child.tag == tag("text:list"):
-                yield "; ".join(filter(None, self._lines(child)))
-            elif child.tag in {tag("text:list-item"), tag("text:section")}:
-                yield from self._lines(child)
+            elif child.tag == tag("table:table"):
+                nest([child])
+            elif str(child.tag).startswith(DRAW):
+                self.set_apart("drawing", child)
+            elif isinstance(child.tag, str) and child.tag not in _NOT_BLOCKS:
+                lines = self._lines(child, nest)
+                yield from ["; ".join(filter(None, lines))] if child.tag == tag("text:list") else lines
 
     def sheets(self, body: Any) -> Iterator[Piece]:
         hidden = []
@@ -316,6 +319,10 @@ class _Reader(OdfText):
             else:
                 grid = OfficeGrid(f"sheet {name}", self._package.limits, self.notes)
                 yield from grid.sheet(name, self._commented(sheet, grid))
+                for shapes in sheet.iterchildren(
+                    tag("table:shapes")
+                ):  # charts, which are tables, repeat what is in cells
+                    yield from (piece for piece in self._within(shapes, grid.place) if piece.text)
         self.notes += hidden_sheets(hidden)
 
     def _commented(self, sheet: Any, grid: OfficeGrid) -> Rows:
@@ -350,9 +357,8 @@ class _Reader(OdfText):
         for comment in slide.iterchildren(tag("office:annotation")):
             self.annotation(comment)
         yield from self.apart(f"{place}, comment")
-        for notes in slide.iterchildren(tag("presentation:notes")):
-            for frame in notes.iter(tag("draw:text-box")):
-                yield from self._within(frame, f"{place}, notes")
+        for frame in slide.iterfind(f"{tag('presentation:notes')}//{tag('draw:text-box')}"):
+            yield from self._within(frame, f"{place}, notes")
 
 
 def _box(shape: Any) -> Box | None:

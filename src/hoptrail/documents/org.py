@@ -17,14 +17,15 @@ from hoptrail.documents.markup import Flow, TableCell, table_rows, unwrapped
 from hoptrail.text.dates import find_date
 from hoptrail.types import BlockKind
 
-_HEADING = re.compile(r"\*+[ \t]")
+_HEADING = re.compile(r"(\*+)[ \t](.*)")
+_COMMENTED = re.compile(r"(?:(?:TODO|DONE)[ \t]+)?COMMENT(?:[ \t]|$)")
 _PLANNING = re.compile(r"[ \t]*(?:CLOSED|DEADLINE|SCHEDULED|CLOCK):[ \t]")
 _TAGS = re.compile(r"(?<![ \t])[ \t]+:[\w@#%:]+:[ \t]*$")
 _PRIORITY = re.compile(r"\[#\w\][ \t]*")
 _BLOCK = re.compile(r"[ \t]*#\+begin_(?P<name>\S+)", re.IGNORECASE)
 _KEYWORD = re.compile(r"[ \t]*#\+[\w-]+(?:\[[^\]\n]*\])?:")
 _PROPERTIES = re.compile(r"[ \t]*:properties:[ \t]*$", re.IGNORECASE)
-_PROPERTY = re.compile(r"[ \t]*:(?P<key>[^\s:]+):[ \t]+(?P<value>\S.*)")
+_PROPERTY = re.compile(r"[ \t]*:(?!end:)([^\s:]+):(?:[ \t]+(.*))?$", re.IGNORECASE)
 _SKIPPED = re.compile(r"[ \t]*(?:#(?:[ \t]|\+|$)|:[\w-]+:[ \t]*$|-{5,}[ \t]*$|$)")
 """A comment, the beginning or end of a drawer, a rule, a blank line."""
 _FIXED = re.compile(r"[ \t]*:(?:[ \t]|$)")
@@ -36,7 +37,7 @@ _ITEM = re.compile(
 )
 _DEFINES = re.compile(r"[ \t]::(?:\s+|$)")
 
-_LINK = re.compile(r"\[\[(?P<target>[^\[\]\n]+)\](?:\[(?P<text>[^\[\]\n]+)\])?\]")
+_LINK = re.compile(r"\[\[(?P<target>[^\[\]\n]+)\](?:\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])+)\])?\]|@@[\w-]+:[^\n]*?@@")
 _PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp)\Z", re.IGNORECASE)
 _TIME = re.compile(r"[<\[](\d{4}-\d\d-\d\d[^<>\[\]\n]{0,40})[>\]]")
 _ADDRESS = re.compile(r"<(\w+:[^<>\s]+)>")
@@ -72,6 +73,7 @@ class _Reader:
         self.place_of_keywords = ""
         self.flow = Flow()
         self._lines = text.split("\n")
+        self._ends = {line.strip().lower(): number for number, line in enumerate(self._lines) if "#+" in line}
         self._taken = 0
         self._indents: list[int] = []
         self._quotes: list[str] = []
@@ -82,6 +84,7 @@ class _Reader:
             take = self._taker(line) or _Reader._paragraph
             self._taken += 1
             take(self, f"line {self._taken}", line)
+            self.flow.quotes = len(self._quotes)
         return self.flow.pieces
 
     def _taker(self, line: str) -> Callable[[_Reader, str, str], None] | None:
@@ -103,10 +106,12 @@ class _Reader:
     def _heading(self, place: str, line: str) -> None:
         self._close_lists(0)
         self._quotes.clear()
-        self.flow.quotes = 0
-        stars, _, text = line.partition(" ")
-        text = _visible_text(_PRIORITY.sub("", _TAGS.sub("", f" {text}"), count=1)).strip()
-        self.flow.add(Piece(BlockKind.HEADING, text, len(stars.rstrip()), place=place))
+        [(stars, text)] = _HEADING.findall(line)
+        text = _PRIORITY.sub("", _TAGS.sub("", f" {text}"), count=1).strip()
+        if _COMMENTED.match(text):
+            self._take(lambda line: not re.match(rf"\*{{1,{len(stars)}}}[ \t]", line))
+        else:
+            self.flow.add(Piece(BlockKind.HEADING, _visible_text(text), len(stars), place=place))
 
     def _planning(self, place: str, line: str) -> None:
         self.flow.add(Piece(BlockKind.PARAGRAPH, _visible_text(line.strip()), place=place))
@@ -114,10 +119,9 @@ class _Reader:
     def _block(self, _place: str, line: str) -> None:
         self._close_lists(_indent(line))
         name = _BLOCK.split(line)[1].lower()
-        if name in _QUOTES:
-            self._quotes.append(name)
-            self.flow.quotes += 1
-        if name not in _CODE | _LEFT_OUT:
+        self._quotes += [name] * (name in _QUOTES)
+        is_closed = self._ends.get(f"#+end_{name}", 0) >= self._taken
+        if name not in _CODE and not (name in _LEFT_OUT and is_closed):
             return
         place = f"line {self._taken + 1}"
         lines = self._take(lambda line: line.strip().lower() != f"#+end_{name}")
@@ -138,13 +142,11 @@ class _Reader:
     def _skip(self, _place: str, line: str) -> None:
         if self._quotes and line.strip().lower() == f"#+end_{self._quotes[-1]}":
             self._quotes.pop()
-            self.flow.quotes -= 1
 
     def _properties(self, _place: str, _line: str) -> None:
         place = f"line {self._taken + 1}"
-        matches = filter(None, map(_PROPERTY.match, self._take(_PROPERTY.match)))
-        pairs = [(match["key"], _visible_text(match["value"])) for match in matches]
-        cells = tuple(pair for pair in pairs if pair[0].lower() not in _NAMES)
+        pairs = (_PROPERTY.findall(line)[0] for line in self._take(_PROPERTY.match))
+        cells = tuple((key, _visible_text(value)) for key, value in pairs if value and key.lower() not in _NAMES)
         self.flow.add(Piece(BlockKind.ROW, cells=cells, place=place, labelled=True))
 
     def _fixed(self, place: str, line: str) -> None:
@@ -174,8 +176,7 @@ class _Reader:
             self._indents.append(indent)
             self.flow.begin_list(ordered=bool(number))
         self.flow.item()
-        lines = self._take(lambda line: _indent(line) > indent and self._taker(line) is None)
-        lines = [text, *lines]
+        lines = [text, *self._take(lambda line: _indent(line) > indent and self._taker(line) is None)]
         term, *definition = _DEFINES.split("\n".join(lines), maxsplit=1)
         text = f"{_visible_text(term)}: {_visible_text(definition[0])}" if definition else _join(lines)
         if text.strip():
@@ -217,9 +218,8 @@ def _visible_text(text: str) -> str:
 
 
 def _link_text(link: re.Match[str]) -> str:
-    if link["text"]:
-        return link["text"]
-    return "" if _PICTURE.search(link["target"]) else link["target"].removeprefix("file:").lstrip("*#")
+    target = link["target"] or ""  # a comment, or what is for one format only, has none
+    return link["text"] or ("" if _PICTURE.search(target) else target.removeprefix("file:").lstrip("*#"))
 
 
 def _without_marks(text: str) -> str:

@@ -148,7 +148,7 @@ def _from_file(file: FileContent, parsing: Parsing) -> Document:
     form = true_form(BY_NAME[file.form], data) or BY_NAME[file.form]
     parsed = parse_plain(data, parsing.limits) if form.name == TEXT else parsing.parse(form.name, data)
     if form.name != file.form and form.endings:
-        note = f"named {path.suffix or 'without an ending'}, read as {form.name.upper()} by its content"
+        note = f"named {Path(shown(path)).suffix or 'without an ending'}, read as {form.name.upper()} by its content"
         parsed = replace(parsed, notes=(note, *parsed.notes))
     if form.name != PDF:  # the PDF parser notes doubts page by page
         parsed = replace(parsed, notes=(*parsed.notes, *doubts(parsed.text, parsed.blocks)))

@@ -14,10 +14,10 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, ClassVar
 
 import yaml
@@ -41,6 +41,10 @@ _VALUES_PER_ROW = 50  # values visited at most per row of the limit: YAML aliase
 _NESTED = (dict, list)
 
 
+class _Entry(dict[object, object]):
+    """A record that is a row wherever it stands: a short text with the attributes of its element."""
+
+
 @dataclass(slots=True)
 class _Rendering:
     limits: ReadingLimits
@@ -48,7 +52,9 @@ class _Rendering:
 
     def pieces(self, value: object, path: str = "", level: int = 1) -> Iterator[Piece]:
         """The pieces of the value of any shape at `path`; a heading within it has `level`."""
-        if isinstance(value, dict):
+        if isinstance(value, _Entry):
+            yield self._row(value, path or "value")
+        elif isinstance(value, dict):
             yield from self._object(value, path, level)
         elif isinstance(value, list):
             yield from self._list(value, path, level)
@@ -77,8 +83,9 @@ class _Rendering:
     def _list(self, value: list[object], path: str, level: int) -> Iterator[Piece]:
         if len(value) > self.limits.rows:
             raise Unreadable(f"has more than {self.limits.rows} records: split it, or raise the limit `rows`")
-        values = chain.from_iterable(inner.values() for inner in value if isinstance(inner, dict))
-        texts = any(isinstance(text, str) and _is_long(text.strip()) for text in values)
+        records = [inner for inner in value if isinstance(inner, dict)]
+        records += [inner for record in records for inner in record.values() if isinstance(inner, dict)]
+        texts = any(isinstance(text, str) and _is_long(text.strip()) for record in records for text in record.values())
         for number, inner in enumerate(value, 1):
             place = f"{path}, record {number}" if path else f"record {number}"
             if isinstance(inner, dict) and texts:
@@ -142,31 +149,38 @@ def parse_json(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file. The title is the `title` or `name` of the outermost object, if it has one."""
     decoded = decode(data)
     try:
-        value, broken = _load(decoded.text)
-        notes = [f"line {number} is not JSON and was left out" for number in broken]
+        value, notes = _load(decoded.text)
         return assemble(_title(value), _Rendering(limits).pieces(value), (*decoded.notes, *notes), limits.text)
     except RecursionError:
         raise Unreadable("is nested too deep to be a document") from None
 
 
-def _load(text: str) -> tuple[object, list[int]]:
-    """The value of the text; else the values of its lines, and the numbers of the broken lines if these are the minority."""
+def _load(text: str) -> tuple[object, list[str]]:
+    """The value of the text; else the values of its lines, and notes on the broken lines if these are the minority."""
     try:
         return _as_written(text), []
     except ValueError as error:
-        values, broken = list[object](), list[int]()
+        values, notes = list[object](), list[str]()
         for number, line in enumerate(text.split("\n"), 1):
             try:
                 values += [_as_written(line)] if line.strip() else []
             except ValueError:
-                broken.append(number)
-        if len(values) < 2 or len(broken) >= len(values) or not any(isinstance(value, dict) for value in values):
+                notes.append(f"line {number} is not JSON and was left out")
+        if len(values) < 2 or len(notes) >= len(values) or not any(isinstance(value, dict) for value in values):
             raise Unreadable(f"is not JSON ({error})") from error
-        return values, broken
+        return values, notes
 
 
 def _as_written(text: str) -> object:
-    return json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+    return json.loads(text, parse_int=str, parse_float=str, parse_constant=str, object_pairs_hook=_record)
+
+
+def _record(pairs: Iterable[tuple[Any, object]]) -> dict[object, object]:
+    """The values by their keys: a list of them where a key is repeated."""
+    values: dict[object, list[object]] = {}
+    for key, value in pairs:
+        values.setdefault(key, []).append(value)
+    return {key: known[0] if len(known) == 1 else known for key, known in values.items()}
 
 
 class _Loader(yaml.SafeLoader):
@@ -188,9 +202,10 @@ def _key(value: Any) -> Hashable:
 
 def _untagged(loader: _Loader, tag: str, node: yaml.Node) -> Any:
     if isinstance(node, yaml.MappingNode):
+        is_merged = any(key.tag.endswith(":merge") for key, _ in node.value)  # whose own keys replace those merged
         loader.flatten_mapping(node)
         pairs = ([loader.construct_object(part, deep=True) for part in pair] for pair in node.value)
-        values = {_key(key): value for key, value in pairs}
+        values = (dict if is_merged else _record)((_key(key), value) for key, value in pairs)
         return list(values) if tag.endswith(":set") else values
     if isinstance(node, yaml.SequenceNode):
         return loader.construct_sequence(node, deep=True)
@@ -206,8 +221,7 @@ def parse_yaml(data: bytes, limits: ReadingLimits) -> Parsed:
     decoded = decode(data)
     try:
         documents = list(yaml.load_all(decoded.text, Loader=_Loader))
-        title = _title(documents[0]) if documents else ""
-        return assemble(title, _pieces(documents, limits), decoded.notes, limits.text)
+        return assemble(_title(next(iter(documents), "")), _pieces(documents, limits), decoded.notes, limits.text)
     except yaml.YAMLError as error:
         raise Unreadable(f"is not YAML ({' '.join(str(error).split())[:200]})") from error
     except (RecursionError, ValueError) as error:
@@ -228,7 +242,10 @@ def parse_xml(data: bytes, limits: ReadingLimits) -> Parsed:
         resolve_entities=False, no_network=True, huge_tree=True, remove_comments=True, remove_pis=True
     )
     try:
-        value = _of_element(etree.fromstring(data.lstrip(), parser))
+        root = etree.fromstring(data.lstrip(), parser)
+        for line_break in root.iter("{*}br"):
+            line_break.tail = f"\n{line_break.tail or ''}"
+        value = _of_element(root)
         return assemble(_title(value), _Rendering(limits).pieces(value), (), limits.text)
     except etree.XMLSyntaxError as error:
         raise Unreadable(f"is not XML ({error})") from error
@@ -240,19 +257,21 @@ def _of_element(element: Any) -> object:
     """The text of an element if it has some beside elements or entities, else its attributes and values; no files."""
     if element.get("encoding") == "base64" or _name(element.tag) == "binary":
         return ""
+    if element.tag.startswith("{http://www.w3.org/1999/xhtml}") and not element.prefix:
+        return assemble("", html_pieces(etree.tostring(element, encoding="unicode", with_tail=False))).text
     children = list(element.iterchildren("*"))
-    is_text = len(children) < len(element) or not children
-    is_text |= any(part and part.strip() for part in (element.text, *(child.tail for child in element)))
-    lines = "".join(element.itertext()).strip().split("\n") if is_text else []
-    text = unwrapped("\n".join(map(str.strip, lines)))
+    before, *behind = (part or "" for part in (element.text, *(child.tail for child in element)))
+    has_blocks = before.rstrip(" \t").endswith("\n") or "" in behind[:-1]  # on lines of their own, or side by side
+    if len(children) < len(element) or any(map(str.strip, behind)) or (before.strip() and not has_blocks):
+        before, children = "".join(element.itertext()), []
+    text = unwrapped("\n".join(map(str.strip, before.strip().split("\n"))))
     text = assemble("", html_pieces(text)).text if _TAG.search(text) else text
-    if is_text and (children or not element.attrib):
+    if not element.attrib and not children:
         return text
-    values: dict[str, list[object]] = {}
-    named = [*element.attrib.items(), *((child.tag, _of_element(child)) for child in children)]
-    for name, value in [*named, *[("text", text)] * bool(text)]:
-        values.setdefault(_name(name), []).append(value)
-    return {name: known[0] if len(known) == 1 else known for name, known in values.items()}
+    within = ((child.tag, _of_element(child)) for child in children)
+    named = [*element.attrib.items(), *[("text", text)] * bool(text), *within]
+    values = _record((_name(name), value) for name, value in named)
+    return _Entry(values) if text and not (children or _is_long(text)) else values
 
 
 def _name(tag: str) -> str:
@@ -261,7 +280,6 @@ def _name(tag: str) -> str:
 
 _DELIMITERS = ",;\t|"
 _SAMPLE = 100  # rows examined to detect the delimiter
-_DECLARATION = "sep="  # the start of a first line that declares the delimiter to Excel
 _LONGEST_CELL = 20  # lines in a cell. More mean that a quotation mark was literal (as for inches) and never closed.
 
 
@@ -269,7 +287,7 @@ def parse_csv(data: bytes, limits: ReadingLimits) -> Parsed:
     """Parse a file into rows, numbered as in a spreadsheet."""
     decoded = decode(data)
     text, declared = decoded.text, ""
-    if text.lower().startswith(_DECLARATION) and text[5:6] == "\n":
+    if text.lower().startswith("sep=") and text[5:6] == "\n":  # which declares the delimiter to Excel
         text, declared = text[6:], text[4]
     delimiter = declared or max(_DELIMITERS, key=partial(_regularity, text))
     closed = all(cell.count("\n") <= _LONGEST_CELL for row in _cells_of(text, delimiter) for cell in row)

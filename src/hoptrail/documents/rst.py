@@ -36,13 +36,9 @@ _WITHOUT_TEXT = word_set(
 _LITERAL = word_set(
     "code code-block sourcecode parsed-literal doctest testcode testoutput prompt console productionlist command-output"
 )
-_SETTINGS = {
-    **dict.fromkeys(("file_insertion_enabled", "raw_enabled", "warning_stream"), False),
-    **dict.fromkeys(("doctitle_xform", "docinfo_xform"), False),
-    **dict.fromkeys(("halt_level", "report_level"), 5),
-    "_disable_config": True,
-    "input_encoding": "unicode",
-}
+_OFF = ("file_insertion_enabled", "raw_enabled", "warning_stream", "doctitle_xform", "docinfo_xform")
+_SETTINGS: dict[str, Any] = {**dict.fromkeys(_OFF, False), **dict.fromkeys(("halt_level", "report_level"), 5)}
+_SETTINGS |= {"_disable_config": True, "input_encoding": "unicode"}
 _SINCE = {"versionadded": "Added in", "versionchanged": "Changed in", "deprecated": "Deprecated since"}
 
 

@@ -92,11 +92,8 @@ def _is_key_value(rows: Sequence[Sequence[str]]) -> bool:
 
 def heads_values(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first of these rows has a text above a column of values."""
-    return any(
-        all(VALUE.fullmatch(row[column].strip()) for row in rows[1:] if column < len(row))
-        for column, cell in enumerate(rows[0])
-        if not VALUE.fullmatch(cell.strip())
-    )
+    texts = (column for column, cell in enumerate(rows[0]) if not VALUE.fullmatch(cell.strip()))
+    return any(all(VALUE.fullmatch(row[column].strip()) for row in rows[1:] if column < len(row)) for column in texts)
 
 
 def header_of(rows: Sequence[GridRow]) -> tuple[int, list[str]]:

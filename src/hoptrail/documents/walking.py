@@ -152,7 +152,7 @@ class SourceWalk:
 
     def _leave_out_beside(self, corpus: Path, children: list[Path]) -> None:
         """Leave out the files of a folder of evaluation data but its corpus; its own data files are not worth a note."""
-        others = (one for one in children if one.name not in _CORPUS and not _BESIDE_A_CORPUS.fullmatch(one.name))
+        others = (one for one in children if one != corpus and not _BESIDE_A_CORPUS.fullmatch(one.name))
         found = files_in([child for child in others if not child.is_symlink()])
         names = [shown(entry) for entry in found if isinstance(entry, Path)]
         self._findings.left_out |= dict.fromkeys(names, f"beside {corpus.name} in a data folder")
@@ -247,9 +247,8 @@ def ignored_above(folder: Path) -> Patterns:
 def check_pattern(pattern: str) -> None:
     """Raises: UsageError: it is no pattern."""
     if _pattern(pattern) is None:
-        raise UsageError(
-            f"{pattern!r} is not a pattern of files: write one as in .gitignore, such as drafts/ or *.log."
-        )
+        advice = "write one as in .gitignore, such as drafts/ or *.log."
+        raise UsageError(f"{pattern!r} is not a pattern of files: {advice}")
 
 
 def _pattern(line: str) -> _Pattern | None:

@@ -147,8 +147,7 @@ class SourcesRead:
             report.updated += bool(before) and document.id not in before
             report.unchanged += document.id in before
             changes.put(document)
-        absolute = {source for document in documents for source in document.sources}.difference(sources)
-        self._drop(absolute)
+        self._drop({source for document in documents for source in document.sources}.difference(sources))
         return changes.write(marks, self._way)
 
     def _note_unread(self, sources: Sequence[str | Path]) -> None:

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from hoptrail.documents.walking import OF_AN_INDEX
-from hoptrail.errors import IndexBusy, StillRead, StorageError, UsageError
+from hoptrail.errors import IndexBusy, StillRead, StorageError, UsageError, disk_errors
 
 if TYPE_CHECKING:
     from hoptrail.index.index import Index
@@ -116,22 +116,23 @@ def _changes(folders: Sequence[Path], index: Path, watcher: Watcher) -> Iterator
     from watchfiles import watch as watch_files
 
     own, look = index.resolve(), round(1000 * _LOOK)
-    batches = watch_files(
-        *folders,
-        watch_filter=None,
-        debounce=2 * look,
-        step=look,
-        rust_timeout=look,
-        yield_on_timeout=True,
-        stop_event=SimpleNamespace(is_set=watcher.stopped),
-        raise_interrupt=False,
-        ignore_permission_denied=True,
-    )
-    try:
-        for changes in batches:
-            places = [Path(path) for _, path in changes]
-            yield any(not (place.is_relative_to(own) or OF_AN_INDEX in place.parts) for place in places)
-    except OSError as error:
-        raise StorageError(
-            f"the folders cannot be watched: {error}. Watch fewer, or let the system watch more."
-        ) from error
+    with disk_errors("the folders cannot be watched", ". Watch fewer, or let the system watch more."):
+        while not watcher.stopped():
+            try:
+                for changes in watch_files(
+                    *folders,
+                    watch_filter=None,
+                    debounce=2 * look,
+                    step=look,
+                    rust_timeout=look,
+                    yield_on_timeout=True,
+                    stop_event=SimpleNamespace(is_set=watcher.stopped),
+                    raise_interrupt=False,
+                    ignore_permission_denied=True,
+                ):
+                    places = [Path(path) for _, path in changes]
+                    yield any(not (place.is_relative_to(own) or OF_AN_INDEX in place.parts) for place in places)
+            except RuntimeError as error:
+                if "decode path" not in str(error):
+                    raise
+                yield True  # the name of what has changed is not UTF-8, which ends this watch

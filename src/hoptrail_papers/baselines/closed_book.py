@@ -1,7 +1,6 @@
 """Closed book: the model answers from its own memory (Roberts, Raffel and Shazeer 2020). The baseline that retrieves nothing.
 
-Faithful to how papers on retrieval use it: one call, no text. Nothing is cited, because nothing was read; the trail says that
-the answer is from memory. Leaves out examples in the prompt. The offline rules have no memory and always abstain.
+Faithful to how papers on retrieval use it: one call, no text. Leaves out examples in the prompt. Rules always abstain.
 """
 
 from __future__ import annotations
@@ -19,8 +18,10 @@ from hoptrail.types import Ranking
 
 @dataclass(frozen=True, slots=True)
 class ClosedBookSettings(PassageSettings):
-    """The settings of every single pass; only `abstain` has an effect here."""
+    """Only `abstain` is a setting: nothing is retrieved, and no evidence is read."""
 
+    k: int = field(default=20, repr=False)
+    evidence_tokens: int = field(default=6000, repr=False)
     effort = FROM_MEMORY
 
 
@@ -33,7 +34,6 @@ class ClosedBook(SinglePass):
     name: ClassVar[str] = "closed-book"
 
     def retrieve(self, question: str) -> Ranking:
-        """No hits, whatever the question."""
         del question
         return ()
 

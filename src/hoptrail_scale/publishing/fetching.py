@@ -21,7 +21,7 @@ from hoptrail.corpus.arrays import ARRAYS
 from hoptrail.corpus.connecting import translating_errors
 from hoptrail.corpus.copying import check_empty, copy_index
 from hoptrail.corpus.durable import NEW, make_folder, move_folder, remove_folder, sync_folder, write_file
-from hoptrail.corpus.locations import DATABASE
+from hoptrail.corpus.locations import DATABASE, index_folder
 from hoptrail.errors import IndexDamaged, IndexUnavailable
 from hoptrail_scale.publishing.manifest import (
     CHUNKS,
@@ -159,7 +159,7 @@ def restore(source: str, folder: Path) -> None:
         HoptrailError: as `copy_index` and `Follower.first` do.
     """
     if "://" not in source:
-        copy_index(Path(source), folder)
+        copy_index(index_folder(source), folder)
         return
     check_empty(folder)
     objects = Objects(StoreAddress.of(source))

@@ -260,6 +260,39 @@ def test_an_upload_that_cannot_be_read_now_is_kept_until_it_can(make_app: MakeAp
         assert titles(client) >= {"avocet", "bittern"}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="no file here refuses to be read")
+def test_an_upload_that_cannot_be_read_now_keeps_no_other_from_being_indexed(make_app: MakeApp, tmp_path: Path) -> None:
+    app = make_app()
+    files = [
+        ("avocet.pdf", b"%PDF-1.7 torn"),
+        ("bittern.txt", b"The bittern booms."),
+        ("crake.txt", b"The crake calls."),
+        ("dunlin.txt", b"The dunlin probes."),
+    ]
+    with client_of(app) as client:
+        with app.state.services.workspaces.get("north").writing:
+            job = client.post("/api/documents", files=[("files", file) for file in files]).json()
+            [stored] = files_with(tmp_path / "north" / "uploads", b"bittern")
+            kept = stored.rename(tmp_path / "bittern")
+            stored.symlink_to("/proc/self/mem")
+        job = ended(client, job)
+        assert (job["state"], job["error"]["code"]) == ("failed", "storage")
+        assert [item["state"] for item in job["items"]] == ["failed", "stopped", "done", "done"]
+        assert [item["reason"].partition(" (")[0] for item in job["items"]] == [
+            "is damaged",
+            "could not be read",
+            "",
+            "",
+        ]
+        assert titles(client) == {*FACTS, "crake", "dunlin"}
+        stored.unlink()
+        kept.replace(stored)
+        client.post(f"/api/jobs/{job['id']}/resume")
+        job = ended(client, job)
+        assert (job["state"], [item["reason"] for item in job["items"][1:]]) == ("done", ["", "", ""])
+        assert titles(client) == {*FACTS, "bittern", "crake", "dunlin"}
+
+
 def test_files_that_no_job_names_were_never_acknowledged(make_app: MakeApp, tmp_path: Path) -> None:
     folder = tmp_path / "north" / "uploads"
     with client_of(make_app()) as client:

@@ -283,12 +283,12 @@ def test_documents_that_never_end_cost_ever_less(
     given: list[int] = []
     read = vars(uploads)["read_sources"]
 
-    def reading(sources: list[Path], limits: ReadingLimits, *more: Any) -> Any:
+    def reading(sources: list[Path], limits: ReadingLimits, **more: Any) -> Any:
         if sources[0].suffix == ".html":
             given.append(limits.parsing_seconds)
             time.sleep(limits.parsing_seconds * 0.002)
             raise DocumentError("slow.html", "took too long")
-        return read(sources, limits, *more)
+        return read(sources, limits, **more)
 
     app = make_app()
     monkeypatch.setattr(uploads, "read_sources", reading)

@@ -167,6 +167,14 @@ def test_of_two_lines_with_one_id_the_second_is_told_of(client: TestClient) -> N
     assert "Hill 1" in titles(client)
 
 
+def test_lines_that_cannot_be_read_are_told_before_notes_and_counted(client: TestClient) -> None:
+    lines = [json.dumps({"id": f"i{n}", "title": f"Hill {n}", "text": ""}) for n in range(30)]
+    (item,) = upload(client, ("hills.jsonl", "\n".join([*lines, "{torn"]).encode()))["items"]
+    assert (item["state"], len(item["documents"]), len(item["notes"])) == ("done", 30, 21)
+    assert item["notes"][0].startswith("line 31: is not JSON")
+    assert item["notes"][-1] == "and 11 more notes like these"
+
+
 def test_an_upload_that_was_lost_is_not_done(app: FastAPI, client: TestClient) -> None:
     served = app.state.services.workspaces.get("north")
     files = [("alone.txt", b"The heron waits."), ("gone.txt", b"The ibis waits."), ("kept.txt", b"The owl waits.")]
@@ -565,6 +573,14 @@ def test_an_upload_that_is_no_text_is_refused_and_a_damaged_one_named(client: Te
     job = upload(client, ("notes.gz", b"\x1f\x8b broken"), ("plan.txt", b"The ash was felled in Dorn."))
     assert [item["state"] for item in job["items"]] == ["failed", "done"]
     assert "damaged gzip file" in job["items"][0]["reason"]
+
+
+def test_a_file_in_another_field_is_not_lost_unsaid(client: TestClient) -> None:
+    one, other = (("files", ("plan.txt", b"The ash was felled.")), ("file", ("list.txt", b"The elm stands.")))
+    for files in ([one, other], [other]):
+        answer = client.post("/api/documents", files=files)
+        assert (answer.status_code, "another field than `files`" in answer.text) == (400, True), answer.text
+    assert client.post("/api/documents", files=[one], data={"note": "from the archive"}).status_code == 202
 
 
 def test_a_disk_that_refuses_is_told_without_its_path(client: TestClient, tmp_path: Path) -> None:

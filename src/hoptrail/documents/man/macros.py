@@ -9,7 +9,7 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import dropwhile, pairwise, takewhile
+from itertools import chain, dropwhile, pairwise
 
 from hoptrail.documents.blocks import Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
@@ -25,13 +25,13 @@ from hoptrail.types import BlockKind
 _CODING = re.compile(rb"[^\n]{0,200}coding:[ \t]*([\w-]{1,40})")
 _NAMES_END = re.compile(r" +(?:-{1,2}|—|–|−) +")
 _LONGEST_TAG = 200  # characters; a longer line is a paragraph
-_LAYOUT = word_set("AT DA DT IX LINKSTYLE PD UC EQ EN PU")
+_LAYOUT = word_set("AT DA DT IX LINKSTYLE PD UC EQ EN PE PU TE")
 """Macros without text, for the index and the layout, as are requests, whose names are in small letters."""
 _UNTAGGED = frozenset(("-bullet", "-dash", "-hyphen", "-item", "-enum"))
 _EMPHASIS = frozenset(("Sy", "Em", "Li", "Cm", "Ic"))
 TEXT, SECTION, SUBSECTION, TAG, LONG_TAG, CELLS = range(6)
-"""What the words are, as `Page.expected`: a paragraph, a heading, the tag of an item in one line or in several, the cells of a
-row."""
+"""What the words are, as `Page.expected`: a paragraph, headings, the tag of an item in one line or in several, cells of a row."""
+_ENDS = word_set("TE PE TS PS SH SS Sh Ss")  # of a table or picture: at the latest the next one, or the next section
 _ALTERNATING = frozenset(("BR", "RB", "IR", "RI", "BI", "IB"))
 _BULLET = re.compile(r"[-–—•·○□▪∗*o+⋅]")
 _NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\)?")
@@ -44,11 +44,11 @@ def parse_man(data: bytes, limits: ReadingLimits) -> Parsed:
     """
     coding = _CODING.match(data)
     decoded = decode(data, coding[1].decode() if coding is not None else None)
-    page = Page()
-    page.read(decoded.text)
-    notes, pieces = decoded.notes, page.flow.pieces
-    if page.refers_to and not pieces:
-        notes = (*notes, f"only refers to another page ({page.refers_to})")
+    roff = Roff()
+    page = Page(roff, Mdoc(roff.visible), roff.lines(decoded.text))
+    page.read()
+    pieces, reference = page.flow.pieces, f"only refers to another page ({page.refers_to})"
+    notes = (*decoded.notes, *[reference] * bool(page.refers_to and not pieces))
     names = _NAMES_END.split(page.summary, maxsplit=1)[0].replace(",", " ").split()
     name = next((one for one in names if one.lower() == page.name.lower()), page.name)
     title = f"{name}({page.section})" if name and page.section else name
@@ -63,9 +63,10 @@ class Page:
     `tables`: the open lists of mdoc(7) with their kinds, some of which are tables.
     """
 
-    roff: Roff = field(default_factory=Roff)
+    roff: Roff
+    mdoc: Mdoc
+    source: Iterator[RoffLine]
     flow: Flow = field(default_factory=Flow)
-    source: Iterator[RoffLine] = field(default_factory=lambda: iter(()))
     words: list[str] = field(default_factory=list)
     bases: list[int] = field(default_factory=lambda: [0])
     tables: list[tuple[str, OpenTable]] = field(default_factory=list)
@@ -79,24 +80,16 @@ class Page:
     date: str = ""
     refers_to: str = ""
     link: str = ""
-    mdoc: Mdoc = field(init=False)
     _goes_on: bool = False
 
-    def __post_init__(self) -> None:
-        self.mdoc = Mdoc(self.roff.visible)
-
-    def read(self, text: str) -> None:
+    def read(self) -> None:
         """Read the lines; a macro without a handler stands within the text, and other requests have none."""
-        self.source = self.roff.lines(text)
-        for line in self.source:
+        line = next(self.source, None)
+        while line is not None:
             handle = _HANDLERS.get(line.macro if line.macro or line.rest.strip() else "sp")
-            if handle or not line.macro.islower() or line.macro in self.roff.defined:
-                (handle or Page.write)(self, line)
+            is_read = handle or not line.macro.islower() or line.macro in self.roff.defined
+            line = ((handle or Page.write)(self, line) if is_read else None) or next(self.source, None)
         self.close(0)
-
-    def until(self, macro: str) -> list[RoffLine]:
-        """Take the lines up to one with `macro`, which is taken as well."""
-        return list(takewhile(lambda line: line.macro != macro, self.source))
 
     def shown(self, line: RoffLine) -> list[str]:
         return [self.roff.visible(one) for one in line.given]
@@ -262,7 +255,7 @@ def _new_line(page: Page, line: RoffLine) -> None:
         page.add("\n")
     if line.macro in {"SY", "OP"}:
         shown = " ".join(page.shown(line))
-        page.add(f"[{shown}]" if line.macro == "OP" else shown)
+        page.write(line, [f"[{shown}]" if line.macro == "OP" else shown])
 
 
 def _reference(page: Page, line: RoffLine) -> None:
@@ -345,10 +338,10 @@ class _TableRow:
     ruled: bool = False
 
 
-def _table(page: Page, _line: RoffLine) -> None:
+def _table(page: Page, _line: RoffLine) -> RoffLine:
     """Add the rows. The first is a header if the format sets it off from the others, or if only it has a rule below."""
     page.flush()
-    formats, rows = _parts(page)
+    formats, rows, end = _parts(page)
     is_ruled = bool(rows) and rows[0].ruled and not any(row.ruled for row in rows[1:-1])
     keys = [_KEY.findall(one) for one in formats[:2]]
     is_set_off = len(keys) == 2 and keys[0] != keys[1] and bool(keys[0]) and all(map(_EMPHASISED.search, keys[0]))
@@ -357,18 +350,20 @@ def _table(page: Page, _line: RoffLine) -> None:
         row.cells = [known.get(at, cell) if cell == "\\^" else cell for at, cell in enumerate(row.cells)]
     heads = len(rows) > 1 and (is_ruled or is_set_off)
     page.flow.pieces += table_rows([(row.place, list(map(TableCell, row.cells))) for row in rows], int(heads))
+    return end
 
 
-def _parts(page: Page) -> tuple[list[str], list[_TableRow]]:
+def _parts(page: Page) -> tuple[list[str], list[_TableRow], RoffLine]:
     tab, formats, rows = "\t", list[str](), list[_TableRow]()
     in_format, block, is_first = True, False, True
-    for line in page.until("TE"):
+    for line in chain(page.source, [RoffLine(0, "TE", "")]):
         text = line.rest
-        if line.macro and not block:
+        if line.macro in _ENDS:
+            break
+        if not block and (line.macro in _HANDLERS or line.macro == "T&" or line.macro.islower()):
             in_format = in_format or line.macro == "T&"
         elif is_first and text.rstrip().endswith(";"):
-            given = _TAB.search(text)
-            tab = given["tab"] if given is not None else tab
+            tab = "".join(_TAB.findall(text)[-1:]) or tab
         elif in_format:
             formats += [one.strip() for one in text.split(",")]
             in_format = not text.rstrip().endswith(".")
@@ -381,14 +376,19 @@ def _parts(page: Page) -> tuple[list[str], list[_TableRow]]:
             rows += [] if block else [_TableRow(line.place)]
             for part in text.split(tab)[block:]:
                 cell = part.strip()
-                shown = cell if cell == "\\^" else page.inline(replace(line, macro="", rest=part)).strip()
+                shown = cell if cell == "\\^" else page.inline(replace(line, rest=part)).strip()
                 rows[-1].cells.append("" if cell == "T{" or cell in _EMPTY else shown)
             block = text.split(tab)[-1].strip() == "T{"
         is_first = is_first and line.macro != ""
-    return formats, [row for row in rows if any(row.cells)]
+    return formats, [row for row in rows if any(row.cells)], line
 
 
-_HANDLERS: dict[str, Callable[[Page, RoffLine], None]] = {
+def _picture(page: Page, _line: RoffLine) -> RoffLine | None:
+    is_own = "PS" in page.roff.defined  # by the page, and then for something else
+    return next((line for line in page.source if is_own or line.macro in _ENDS), None)
+
+
+_HANDLERS: dict[str, Callable[[Page, RoffLine], RoffLine | None]] = {
     macro: handle
     for macros, handle in (
         ("TH Dt Dd", _head),
@@ -403,7 +403,7 @@ _HANDLERS: dict[str, Callable[[Page, RoffLine], None]] = {
         ("br ti in ce SY OP", _new_line),
         ("UR MT UE ME MR URL MTO", _reference),
         ("TS", _table),
-        ("PS", lambda page, _: page.until("PE")),
+        ("PS", _picture),
         ("so", _referral),
         ("Bl", _begin_list),
         ("It", _item),
@@ -413,4 +413,4 @@ _HANDLERS: dict[str, Callable[[Page, RoffLine], None]] = {
     )
     for macro in macros.split()
 }
-"""What is done for each macro; the others stand within the text."""
+"""What is done for each macro; the others stand within the text. A line that is returned is the next to be read."""

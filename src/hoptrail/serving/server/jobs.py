@@ -19,17 +19,17 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import islice
 from threading import Condition, Event, Thread
 from typing import BinaryIO
 
 from hoptrail.corpus.journal import OVER, Item, JobRecord, Journal, State
 from hoptrail.documents.limits import MIB
-from hoptrail.errors import DocumentError, HoptrailError, Interrupted, StillRead
+from hoptrail.errors import DocumentError, HoptrailError, Interrupted, StillRead, StorageError
 from hoptrail.index.indexing import Watcher
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.answer_text import one_line
@@ -121,8 +121,7 @@ class Jobs:
         Raises: Refusal: no format is supported, too much is waiting, or the job is refused; then no file is stored.
         """
         self._workspace.check_changeable()
-        stored: list[Item] = []
-        refused: list[Item] = []
+        stored, refused = list[Item](), list[Item]()
         try:
             for name, content in files:
                 try:
@@ -319,6 +318,8 @@ class Worker:
                 self._workspace.writing.release()
             if not any(item.state is State.WAITING for item in job.items):
                 state = State.DONE
+                if job.left:
+                    raise StorageError("the system did not let all uploads be read; their job can be resumed.")
         except Interrupted as stop:
             state, error = State.STOPPED, None if job.stop.is_set() else stop
         except Exception as failure:  # noqa: BLE001 - the border of the thread: a failure concerns only its job
@@ -358,7 +359,7 @@ class Worker:
                 waiting, done = done[: job.batch], []
                 job.batch = min(2 * job.batch, LARGEST_BATCH)
                 # Read first: while they are added, no other process can write to the index.
-                if documents := list(self._read_batch(job, waiting, done)):
+                if documents := self._read_batch(job, waiting, done):
                     index.add([], self._workspace.recipes, watcher, documents=documents)
             elif job.kind == "build":
                 index.add([], names, watcher)
@@ -370,39 +371,38 @@ class Worker:
                 self._metrics.documents.labels(State.DONE).inc()
                 _displace(job.items[: job.items.index(item)], item)
 
-    def _read_batch(self, job: Job, waiting: Sequence[Item], read: list[Item]) -> Iterator[Document]:
+    def _read_batch(self, job: Job, waiting: Sequence[Item], read: list[Item]) -> list[Document]:
         """Read documents, all with different names, and add their items to `read`, where something could be read."""
-        names, end, size = set[str](), time.monotonic() + TURN_SECONDS, 0
+        names, documents, end = set[str](), list[Document](), time.monotonic() + TURN_SECONDS
         for item in waiting:
+            size = sum(len(document.text) for document in documents)
             if item.whole_name in names or (read and (time.monotonic() > end or size > TURN_BYTES)):
                 break
-            _check_stopped(job)
             names.add(item.whole_name)
-            item.state = State.READING
+            item.state, item.reason, item.documents = State.READING, "", {}
             try:
-                for document in self._begun(job.client, item):
-                    _check_stopped(job)
-                    size += len(document.text)
-                    yield document
-            except DocumentError as failure:
-                item.state, item.reason, item.documents = State.FAILED, failure.reason, {}
-                self._metrics.documents.labels(State.FAILED).inc()
-            else:
+                documents += self._read(job, item)
                 item.state = State.INDEXING
                 read.append(item)
+            except DocumentError as failure:
+                item.state, item.reason = State.STOPPED if failure.temporary else State.FAILED, failure.reason
+                self._metrics.documents.labels(item.state).inc()
+        return documents
 
-    def _begun(self, client: str, item: Item) -> Iterator[Document]:
+    def _read(self, job: Job, item: Item) -> list[Document]:
         """The documents of an upload, the first of them read in the time that its client is allowed.
-        Raises: DocumentError: none can be read.
+        Raises: DocumentError: none can be read, or not now. Interrupted: the job was stopped.
         """
-        allowed, begun = self._allowed.get(client, self._longest), time.monotonic()
-        documents = self._uploads.read(item, allowed)
+        allowed, begun = self._allowed.get(job.client, self._longest), time.monotonic()
+        documents = self._uploads.read(item, allowed, job.stop.is_set)
         try:
-            first = next(documents, None)
+            found = list(islice(documents, 1))
         finally:
             used_up = time.monotonic() - begun >= allowed * SECOND
-            self._allowed[client] = max(1, allowed // 2) if used_up else min(self._longest, allowed + 1)
-        return chain([first] if first else (), documents)
+            self._allowed[job.client] = max(1, allowed // 2) if used_up else min(self._longest, allowed + 1)
+        found += documents
+        _check_stopped(job)
+        return found
 
 
 def _check_stopped(job: Job) -> None:
@@ -417,7 +417,6 @@ def _displace(earlier: Sequence[Item], item: Item) -> None:
         remaining = {source: id_ for source, id_ in other.documents.items() if item.documents.get(source, id_) == id_}
         if replaced := len(other.documents) - len(remaining):
             reason = "replaced by a later one of the same name in the same request: give each a different name"
-            other.documents = remaining
-            other.notes = (*other.notes, f"{replaced} documents were {reason}")
+            other.documents, other.notes = remaining, (*other.notes, f"{replaced} documents were {reason}")
             if not remaining:
                 other.state, other.reason = State.FAILED, f"it was {reason}"

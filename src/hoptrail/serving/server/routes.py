@@ -280,6 +280,8 @@ async def add(request: Request, here: Here, files: Annotated[Sequence[UploadFile
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "multipart/form-data":
         content = [(file.filename or "", file.file) for file in files]
+        if any(name != "files" and not isinstance(sent, str) for name, sent in (await request.form()).multi_items()):
+            raise not_valid("A file is in another field than `files`.", "Send all files in that field.")
     elif kind == "application/json":
         content = await run_in_threadpool(_files_in, await request.body())
     else:

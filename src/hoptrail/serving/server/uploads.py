@@ -12,7 +12,7 @@ does, its process has ended, and another one takes over.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,12 +24,13 @@ from hoptrail.corpus.durable import NEW, make_folder, remove_files, sync_folder,
 from hoptrail.corpus.journal import Item, JobRecord, Journal
 from hoptrail.documents import walking
 from hoptrail.documents.blocks import document_id
+from hoptrail.documents.child import NOTES
 from hoptrail.documents.file_contents import ending_of, is_readable, without_packing
 from hoptrail.documents.forms import ENDINGS, name_of
 from hoptrail.documents.limits import Unreadable
 from hoptrail.documents.marks import FILE_TIME
 from hoptrail.documents.read_sources import FILE_NAME, ReadingLimits, read_sources
-from hoptrail.errors import DocumentError, StorageError, disk_errors
+from hoptrail.errors import DocumentError, disk_errors
 from hoptrail.index.settings import ServerLimits
 from hoptrail.serving.answer_text import one_line
 from hoptrail.serving.server.refusals import Refusal, too_large
@@ -124,21 +125,19 @@ class Uploads:
         with disk_errors(f"cannot store uploads in {self.folder}"):
             sync_folder(self.folder)
 
-    def read(self, upload: Item, seconds: int) -> Iterator[Document]:
+    def read(self, upload: Item, seconds: int, stopped: Callable[[], bool]) -> Iterator[Document]:
         """The documents of an upload, each parsed within `seconds`. Then `upload` has their ids by source, and notes on
-        what could not be read.
-        Raises: DocumentError: nothing in it could be read; its reason may be shown to clients. StorageError: the system did not
-        let it be read now, which says nothing about its content.
+        what could not be read. The stream ends early once `stopped` returns True.
+        Raises: DocumentError: nothing in it could be read; its reason may be shown to clients. It is temporary if the system did
+        not let it be read now, which says nothing about its content.
         """
         stored, reading = self._path(upload), replace(self._reading, parsing_seconds=seconds)
         place = walking.shown((self.folder / f"{content_id('n', upload.whole_name)}.jsonl").resolve())
-        found: dict[str, str] = {}
-        notes: list[str] = []
-        failures: list[str] = []
-        for one in read_sources([stored], reading):
+        found, notes, failures = dict[str, str](), list[str](), list[str]()
+        for one in read_sources([stored], reading, stopped=stopped):
             if isinstance(one, DocumentError):
                 if isinstance(one.__cause__, OSError):
-                    raise StorageError(f"cannot read an upload in {self.folder}: {one.reason}.") from one
+                    raise one
                 _, mark, line = one.source.rpartition(", line ")
                 failures.append(f"line {line}: {one.reason}" if mark and line.isdigit() else one.reason)
                 continue
@@ -151,7 +150,9 @@ class Uploads:
                 failures.append(f"{source.removeprefix(place)[1:]}: an earlier document has this id")
         if failures and not found:
             raise DocumentError(upload.name, failures[0])
-        upload.documents, upload.notes = found, tuple([*notes, *failures][:20])
+        said = [*failures, *notes]
+        rest = [f"and {len(said) - NOTES} more notes like these"] if len(said) > NOTES else []
+        upload.documents, upload.notes = found, (*said[:NOTES], *rest)
 
     def discard(self, items: Iterable[Item]) -> None:
         """Remove the stored files of those of these items that are uploads."""
@@ -174,9 +175,7 @@ class Uploads:
 
 def _uploaded(document: Document, stored: Path, name: str, place: str) -> Document:
     """A document that was read from the `stored` upload `name`, as if read from a line of the JSONL file at `place`."""
-    lines = f"{walking.shown(stored.resolve())}#"
-    source = document.sources[0]
-    line = source.removeprefix(lines) if source.startswith(lines) else ""
+    line = document.sources[0].partition(f"{walking.shown(stored.resolve())}#")[2]
     ours, theirs = (name_of(without_packing(path)) for path in (stored, Path(name)))
     title = theirs if document.title == ours else document.title
     date, origin = document.date, document.date_from
