@@ -16,7 +16,7 @@ import numpy as np
 from hoptrail.models.encoder import Encoder, Latest
 from hoptrail.text.dates import dates_asked, dates_said
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
-from hoptrail.text.words import content_stems, words
+from hoptrail.text.words import RELATED, content_stems, words
 from hoptrail.types import Span, Unit
 
 Judge = Callable[[str, Sequence[str]], Sequence[float]]
@@ -79,8 +79,8 @@ def judged(close: Sequence[Close], odds: Sequence[float]) -> tuple[Close, ...]:
 
 
 def under_headings(said: UnitStatement) -> str:
-    """A statement below its title and headings, as the reader reads it by itself."""
-    return below_headings(said.unit.title, said.path, said.alone)
+    """A statement in its context below its title and headings, as the reader reads it by itself."""
+    return below_headings(said.unit.title, said.path, f"{said.context} {said.alone}".lstrip())
 
 
 def below_headings(title: str, path: Sequence[str], text: str) -> str:
@@ -122,6 +122,8 @@ class Wording:
                 reached += weight
             elif stem in seen:
                 reached += _ABOVE * weight
+            elif not own.isdisjoint(RELATED.get(stem, ())):
+                reached += 0.7 * weight
         return reached / self._whole
 
 

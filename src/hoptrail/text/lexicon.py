@@ -98,6 +98,19 @@ FAMILIES = {
 
 CANONICAL = {word: family for family, words in FAMILIES.items() for word in words.split()}
 
+RELATED_WORDS = {
+    "father": word_set("son daughter child children parent"),
+    "mother": word_set("son daughter child children parent"),
+    "parent": word_set("son daughter child children father mother"),
+    "child": word_set("son daughter children father mother parent"),
+    "son": word_set("father mother parent child children"),
+    "daughter": word_set("father mother parent child children"),
+    "brother": word_set("sibling"),
+    "sister": word_set("sibling"),
+    "sibling": word_set("brother sister"),
+}
+"""By the word for a relative: other words that express the relation or its inverse."""
+
 RELATIVES = {
     "paternal grandfather": "father father", "paternal grandmother": "father mother",
     "maternal grandfather": "mother father", "maternal grandmother": "mother mother",

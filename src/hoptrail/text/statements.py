@@ -16,7 +16,7 @@ from itertools import islice
 
 from hoptrail.text.dates import date_of
 from hoptrail.text.lexicon import PRONOUNS
-from hoptrail.text.normal_forms import squeeze
+from hoptrail.text.normal_forms import base_title, squeeze
 from hoptrail.text.sentences import unit_sentences, without_space
 from hoptrail.text.words import words
 from hoptrail.types import Block, BlockKind, Cell, Document, Kind, Span, Unit
@@ -56,6 +56,19 @@ class UnitStatement:
         if self.block is not None and self.block.cells:
             return self.said
         return with_boxes_said(squeeze(self.text))
+
+    @cached_property
+    def context(self) -> str:
+        """What its wording begins with and belongs to it: the lead of its list, the question that it answers, or the sentence
+        before its pronoun, unless that has a pronoun, too, or says what the title says anyway. Before a short sentence may
+        stand anything.
+        """
+        before = self.said.removesuffix(self.alone).rstrip()
+        if (self.block is not None and self.block.kind is BlockKind.ITEM) or before.endswith("?"):
+            return before
+        title = base_title(self.unit.title).lower()
+        tells = _opens_with_pronoun(self.alone) and not _opens_with_pronoun(before)
+        return before if tells and not (title and title in before.lower()) else ""
 
     @cached_property
     def path(self) -> tuple[str, ...]:
@@ -161,7 +174,11 @@ def _needs_context(line: str) -> bool:
     """Whether a sentence needs the one before it: it begins with a pronoun, or is very short and no notice of a copyright."""
     if line.startswith(_NOTICES):
         return False
-    return len(line) < _SHORT or any(word.lower in PRONOUNS for word in words(line[:40])[:1])
+    return len(line) < _SHORT or _opens_with_pronoun(line)
+
+
+def _opens_with_pronoun(line: str) -> bool:
+    return any(word.lower in PRONOUNS for word in words(line[:40])[:1])
 
 
 def _with_lead(block: Block, text: str) -> str:

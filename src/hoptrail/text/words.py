@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from hoptrail.text.lexicon import CANONICAL, STOP_WORDS
+from hoptrail.text.lexicon import CANONICAL, RELATED_WORDS, STOP_WORDS
 from hoptrail.text.normal_forms import SOFT_HYPHEN, composed
 
 
@@ -136,6 +136,8 @@ def _content_stem(word: str) -> str:
     return "" if word.lower() in STOP_WORDS else stem(word)
 
 
+RELATED = {stem(word): frozenset(stem(other) for other in others) for word, others in RELATED_WORDS.items()}
+"""`RELATED_WORDS` by stem."""
 _COUNTED = re.compile(rf"[{_HAN}]|[{_THAI}]{{1,4}}|[^\s{_UNSPACED}]{{1,24}}")
 
 

@@ -51,6 +51,32 @@ def test_a_statement_stands_below_its_title_and_headings() -> None:
         assert text.text[text.start :] == text.text.splitlines()[-1]
 
 
+def test_a_statement_is_read_after_what_it_needs_and_gives_no_answer_from_there() -> None:
+    unit = unit_of(
+        "Canal",
+        Piece(
+            BlockKind.PARAGRAPH,
+            "The keeper of the lock is Greta Holm. Her phone number is 555 0199. Boats pay 3 euros.",
+        ),
+        Piece(BlockKind.PARAGRAPH, "May dogs come along? On a lead, they may walk beside the water."),
+        Piece(BlockKind.PARAGRAPH, "The lock is closed on:"),
+        Piece(BlockKind.ITEM, "25 December"),
+    )
+    keeper, phone, price, dogs, _, closed = texts(unit)
+    assert [text.text.splitlines()[-1] for text in (keeper, phone, price, dogs, closed)] == [
+        "The keeper of the lock is Greta Holm.",
+        "The keeper of the lock is Greta Holm. Her phone number is 555 0199.",
+        "Boats pay 3 euros.",
+        "May dogs come along? On a lead, they may walk beside the water.",
+        "The lock is closed on: 25 December",
+    ]
+    assert phone.text[phone.start :] == "Her phone number is 555 0199."
+    assert (answer(phone, "555 0199"), answer(phone, "Greta Holm")) == ("555 0199", "")
+    name, number = phone.text.index("Greta"), phone.text.index("555")
+    found = SpanAnswer(name, name + 10, 5.0), SpanAnswer(number, number + 8, 4.0)
+    assert phone.spans(TextReading(found, yes=0.0, no=0.0, neither=1.0, helps=1.0)) == []
+
+
 @pytest.mark.parametrize(
     ("text", "words", "found"),
     [

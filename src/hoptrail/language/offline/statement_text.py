@@ -33,21 +33,27 @@ _FILE_NAME = re.compile(r"\S+_\S+|[a-z][\w.]*-[A-Z]{3,}\S*|[a-z\d][a-z\d.-]*")  
 
 @dataclass(frozen=True, slots=True)
 class StatementText:
-    """The text of a statement `said`, which begins at `start`; the title ends at `title_end`."""
+    """The text of a statement `said`, which begins at `start`; the title ends at `title_end`, the headings at `above`."""
 
     said: UnitStatement
     text: str
     title_end: int
+    above: int
     start: int
 
     @classmethod
     def of(cls, said: UnitStatement) -> StatementText:
         text = under_headings(said)
         above = sum(len(part) + 1 for part in (said.unit.title, " > ".join(said.path)) if part)
-        return cls(said, text, len(said.unit.title), min(above, len(text)))
+        start = above + len(said.context) + bool(said.context)
+        return cls(said, text, len(said.unit.title), min(above, len(text)), min(start, len(text)))
 
     def spans(self, reading: TextReading) -> list[tuple[str, float]]:
-        """The answers of a reading of the text with their margins over no answer, best first, each once."""
+        """The answers of a reading of the text with their margins over no answer, best first, each once; none if the best stands
+        in the context of the statement, which is another one.
+        """
+        if reading.answers and self.above <= reading.answers[0].start < self.start:
+            return []
         found: dict[str, float] = {}
         for words in reading.answers:
             if answer := self.answer(words.start, words.end):
@@ -55,12 +61,14 @@ class StatementText:
         return list(found.items())
 
     def answer(self, start: int, end: int) -> str:
-        """The answer at these offsets: empty in a header, in a heading but for a date there, and where it only says `she`.
+        """The answer at these offsets: empty in context and headers, in a heading but for a date, and where it only says `she`.
         An answer is cut at the end of its table cell and has no punctuation around it. An address is whole, a bare number has
         its measure.
         """
-        if start < self.start:
-            above = self.text[: self.start]
+        if self.above <= start < self.start:
+            return ""
+        if start < self.above:
+            above = self.text[: self.above]
             date = next((above[first:last] for first, last in date_spans(above) if first <= start < last), "")
             if date or start >= self.title_end or _FILE_NAME.fullmatch(self.said.unit.title):
                 return date
