@@ -138,6 +138,8 @@ def _content_stem(word: str) -> str:
 
 RELATED = {stem(word): frozenset(stem(other) for other in others) for word, others in RELATED_WORDS.items()}
 """`RELATED_WORDS` by stem."""
+
+
 _COUNTED = re.compile(rf"[{_HAN}]|[{_THAI}]{{1,4}}|[^\s{_UNSPACED}]{{1,24}}")
 
 

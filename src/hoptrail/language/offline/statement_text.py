@@ -1,8 +1,9 @@
 """What the networks see of the evidence: the reader a statement, the question tagger a stretch of them.
 
-A statement stands below its title and headings, a table row as `header: value; header: value`. Headings and headers give context
-but are no answers. Two things above a statement may be answers because it rarely repeats them: a date in a heading, and the
-title, unless it is the name of a file. A stretch is a text of statements that stand together, below their title and headings.
+A statement stands below its title and headings, behind the lead, question or sentence that it needs; a table row as `header:
+value; header: value`. What stands around gives context and no answers, but for two things that statements rarely repeat: a date
+in a heading, and the title, unless it is the name of a file. A stretch is a text of statements that stand together, below their
+title and headings.
 """
 
 from __future__ import annotations
