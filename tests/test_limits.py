@@ -94,7 +94,7 @@ LINES = {
     "documents": 10_744,
     "evaluation": 2132,
     "execution": 85,
-    "hoptrail": 43_026,
+    "hoptrail": 43_027,
     "hoptrail_papers": 11_618,
     "hoptrail_scale": 2065,
     "index": 2076,
