@@ -98,7 +98,7 @@ LINES = {
     "hoptrail_papers": 11_618,
     "hoptrail_scale": 2065,
     "index": 2076,
-    "language": 5688,
+    "language": 5689,
     "models": 3705,
     "recipes": 1390,
     "retrieval": 1494,

@@ -24,6 +24,7 @@ from typing import Any
 from hoptrail.language.offline.statement_text import listed_text
 from hoptrail.language.questions.comparisons import one_sided
 from hoptrail.models.question_tagger import KINDS, ComparisonRule, Extent, QuestionForm, TimeRelation, WantedReply
+from hoptrail.text.lexicon import RELATIVES
 from hoptrail.types import AnswerKind
 from training.sources import DATA, read_lines, read_multi_hop
 
@@ -180,7 +181,9 @@ def _of_relatives(data: Path) -> Iterator[dict[str, Any]]:
             first, then = draw.choices(_RELATIVES, k=2)
             before, after = draw.choice((("Who is", ""), ("Who is", ""), ("When was", " born"), ("Where did", " die")))
             yield {"question": f"{before} [[{name}'s {first}]]'s {then}{after}?", "how": "chain"}
-        yield {"question": f"Who is {person}'s {draw.choice(_RELATIVES)}?", "how": "single"}
+        for relative in (draw.choice(_RELATIVES), draw.choice(list(RELATIVES))):
+            whose = f"{person}'s {relative}" if draw.random() < 0.7 else f"the {relative} of {person}"
+            yield {"question": f"Who is {whose}?", "how": "single"}
 
 
 def judged() -> list[QuestionExample]:
