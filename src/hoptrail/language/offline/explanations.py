@@ -63,7 +63,8 @@ def _explanations(question: str, close: Sequence[Close]) -> list[Close]:
     """The closest statements, where they explain by themselves, with both sides of what the question compares."""
     sides = [content_stems(question[start:end]) for start, end in tag_question(question).sides]
     apart = sides[0] ^ sides[1] if len(sides) == 2 else frozenset()  # `hard`, `soft` for hard and soft links
-    near = [replace(one, said=_answer_to(one.said)) for one in close[:_CLOSE]]
+    # A question, as in a list of frequent ones, stands for the statement after it.
+    near = [replace(one, said=next(iter(_after("?", one.said)), one.said)) for one in close[:_CLOSE]]
     explaining = [one for one in near if _is_explanation(one.said)]
     return [one for one in explaining if not apart or apart <= content_stems(_as_judged(one.said))]
 
@@ -121,15 +122,10 @@ def _under_same_question(question: str, said: UnitStatement, units: Sequence[Uni
     return next(filter(_is_explanation, sorted(under, key=lambda one: one.place)), None)
 
 
-def _after(said: UnitStatement) -> Sequence[UnitStatement]:
+def _after(mark: str, said: UnitStatement) -> Sequence[UnitStatement]:
+    """What follows a statement that ends with a mark; nothing follows others."""
     every = statements_of(said.unit)
-    return every[every.index(said) + 1 :]
-
-
-def _answer_to(said: UnitStatement) -> UnitStatement:
-    """The statement after one that is a question, as in a list of frequent questions; else the statement itself."""
-    following = _after(said) if _ends_with("?", said) else ()
-    return following[0] if following else said
+    return every[every.index(said) + 1 :] if _ends_with(mark, said) else ()
 
 
 def _is_explanation(said: UnitStatement) -> bool:
@@ -178,7 +174,7 @@ def _quotes_overlap(one: UnitStatement, other: UnitStatement) -> bool:
 
 def _introduced(said: UnitStatement) -> list[UnitStatement]:
     """The block that a statement with a final colon introduces, or all items of a list, up to `_WHOLE_BLOCK` characters."""
-    after = _after(said) if _ends_with(":", said) else ()
+    after = _after(":", said)
     if not after or after[0].block is None:
         return []
     first = after[0].block

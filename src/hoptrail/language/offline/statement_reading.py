@@ -143,7 +143,7 @@ class StatementReader:
         settling_at = {one.said.place: odds for one, odds in zip(read.close, read.settles, strict=False)}
         marks = marked(question, units[:UNITS], settling_at) if found else []
         found = [one.beside(marks) for one in found]
-        return tuple(_in_order(found, time) if found and time and time.is_ordered else found)
+        return tuple(_in_order(found, time) if found and time and not time.ends else found)
 
     def looked_at(self, question: str, units: Sequence[Unit]) -> tuple[str, ...]:
         """A note on the dates that were looked at, if the question asks for a time."""
