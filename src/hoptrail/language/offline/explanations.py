@@ -24,9 +24,7 @@ from hoptrail.types import AnswerKind, BlockKind, Unit
 
 _WHOLE_BLOCK = 700
 """Characters of the longest block that is quoted whole; of a longer one, the closest sentence and its two neighbours."""
-_REASON = re.compile(
-    r"\b(?:because|caused?|reason|due to|since|so that|in order to|therefore|to avoid|led to)\b", re.IGNORECASE
-)
+_REASON = re.compile(r"(?i)\b(?:because|caused?|reason|due to|since|so that|in order to|therefore|to avoid|led to)\b")
 _SAME_QUESTION = 0.6  # least share of words in common for a heading to ask the question
 _ASKS = re.compile(
     r"\?\s*$|^\W*(?:\d[\d.]*\W*)?(?:how|why|what|when|where|who|which|can|may|do|does|is|are|should|must)\b",
@@ -51,9 +49,8 @@ _AS_CLOSE = 0.1  # how much less close a later statement may be to replace an ea
 
 
 def explain(question: str, units: Sequence[Unit], close: Sequence[Close], judge: Judge) -> Reading:
-    """The block or sentences that explain: under a heading that asks the question, else those that `judge` prefers.
-
-    An abstention if no statement explains anything, or if the judge does not judge.
+    """The block or sentences that explain: under a heading that asks the question, else those that `judge` prefers. An abstention
+    if no statement explains anything, or if the judge does not judge.
     """
     close = _explanations(question, close)
     return _answered_below(question, units, close) or _preferred(question, close, _judged(question, close, judge))
@@ -227,9 +224,8 @@ def _step_lists(question: str, groups: Iterable[Group]) -> Iterator[Group]:
 def _list_as_judged(group: Group) -> str:
     first = group.members[0]
     lead = (first.block.lead,) if first.block is not None and first.block.lead else ()
-    return below_headings(
-        first.unit.title, (*first.path, *lead), " ".join(squeeze(said.text) for said in group.members)
-    )
+    text = " ".join(squeeze(said.text) for said in group.members)
+    return below_headings(first.unit.title, (*first.path, *lead), text)
 
 
 _NOTES_TITLE = re.compile(

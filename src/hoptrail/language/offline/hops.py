@@ -27,8 +27,7 @@ from hoptrail.text.values import same_answer, same_value
 from hoptrail.text.words import content_stems
 from hoptrail.types import Unit
 
-_BEAM, _UNLIKELY = 3, 0.05
-"""Width of the beam, and the share of the best way's probability below which a way is dropped."""
+_BEAM, _UNLIKELY = 3, 0.05  # width of the beam; the share of the best way's probability below which a way is dropped
 _UNCHECKED = 0.65  # confidence in a conclusion from findings if reading gives no answer: `trail` just gives it as one
 _CONTRADICTED = 0.35  # confidence in a conclusion from findings if reading the evidence gives another answer
 

@@ -98,13 +98,13 @@ def item_of(said: UnitStatement, asked: _ListQuestion | None = None) -> str:
     if block is None or not block.cells:
         return _MARK.sub("", squeeze(said.text))
     cell = next((cell for cell in block.cells if asked and _is_listed(said, cell, asked)), block.cells[0])
-    return said.part(cell) or said.said
+    return said.unit.part(cell) or said.said
 
 
 def _is_listed(said: UnitStatement, cell: Cell, asked: _ListQuestion) -> bool:
     """Whether a cell is under the listed noun, and not said by the question: `Which people have the home port Foss?`"""
     header = content_stems(cell.header)
-    return bool(header) and header <= asked.noun and not content_stems(said.part(cell)) <= asked.words
+    return bool(header) and header <= asked.noun and not content_stems(said.unit.part(cell)) <= asked.words
 
 
 def _list_question(question: str) -> _ListQuestion:
@@ -133,10 +133,8 @@ def _matching_members(
     group: Group, asked: _ListQuestion, heading: frozenset[str]
 ) -> tuple[tuple[UnitStatement, ...], float]:
     """The rows with most of the words that the headings lack, or all items of a list, and the share covered."""
-    remaining = asked.words - heading
-    counts = [
-        0 if group.kind is BlockKind.ITEM else len(remaining & _conditions(said, asked)) for said in group.members
-    ]
+    remaining = frozenset[str]() if group.kind is BlockKind.ITEM else asked.words - heading
+    counts = [len(remaining & _conditions(said, asked)) for said in group.members]
     most = max(counts, default=0)
     best = tuple(said for said, count in zip(group.members, counts, strict=True) if count == most)
     if most:
@@ -152,7 +150,7 @@ def _conditions(said: UnitStatement, asked: _ListQuestion) -> frozenset[str]:
     if block is None:
         return content_stems(said.said)
     named = [one for one in block.cells if asked.words & content_stems(one.header) and not _is_listed(said, one, asked)]
-    return content_stems(" ".join(said.part(cell) for cell in named) if named else said.part(block))
+    return content_stems(" ".join(map(said.unit.part, named)) if named else said.unit.part(block))
 
 
 def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:

@@ -192,9 +192,8 @@ class StatementReader:
         pairs = find_pairs(question, units, close[:READ], PAIRS)
         pairs = [pair for pair in pairs if _fits(pair.second, time)] if time else pairs
         texts = [StatementText.of(pair.second) for pair in pairs]
-        readings = self.model.read(
-            [ToRead(question, text.text, under_headings(pair.first)) for pair, text in zip(pairs, texts, strict=True)]
-        )
+        asked = [ToRead(question, text.text, under_headings(one.first)) for one, text in zip(pairs, texts, strict=True)]
+        readings = self.model.read(asked)
         answers = (text.spans(reading) for text, reading in zip(texts, readings, strict=True))
         return list(zip(pairs, readings, answers, strict=True))
 
