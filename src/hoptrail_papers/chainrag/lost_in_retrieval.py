@@ -103,7 +103,6 @@ class LostInRetrieval:
 
 
 def label(row: ProbeRow) -> str:
-    """The label of a row's place."""
     return row.place if row.named is None else f"{row.place}, title {'named' if row.named else 'not named'}"
 
 
