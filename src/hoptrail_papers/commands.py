@@ -41,14 +41,11 @@ probe = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+trail = typer.Typer(help="Analyse the trails of runs.", no_args_is_help=True, rich_markup_mode=None)
 
 DataFolder = Annotated[Path, typer.Argument(metavar="DATA", help="A folder with corpus.jsonl and questions.")]
 Work = Annotated[Path | None, option("--work", "DIR", "Keep the index here.")]
 Builder = Annotated[str | None, option("--language", "NAME", "What builds the index.")]
-
-
-trail = typer.Typer(help="Analyse the trails of runs.", no_args_is_help=True, rich_markup_mode=None)
-
 Examples = Annotated[int, option("--examples", "N", "Show the first N questions of each.", min=0)]
 
 

@@ -133,7 +133,6 @@ def errors_tables(analyses: Sequence[ErrorAnalysis], labels: Sequence[str], exam
 
 
 def errors_json(analyses: Sequence[ErrorAnalysis], labels: Sequence[str]) -> JsonObject:
-    """Counts and every diagnosis, by run."""
     return {
         label: asdict(analysis)
         | {

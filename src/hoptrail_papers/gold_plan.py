@@ -41,7 +41,6 @@ class GoldPlan:
     steps: tuple[Goal, ...]
 
     def is_whole(self, text: str) -> bool:
-        """Whether a text is the whole question."""
         return _key(text) == _key(self.whole.question)
 
     def completed(self, position: int, answered: Collection[int]) -> str:

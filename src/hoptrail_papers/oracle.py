@@ -126,9 +126,8 @@ class _Walk:
         goal = self._shown_goal(task.question, task.evidence)
         if goal is None:
             return 0.0
-        return float(
-            isinstance(task, tasks.Assess) or normalise(task.answer) in {normalise(answer) for answer in goal.answers}
-        )
+        right = {normalise(answer) for answer in goal.answers}
+        return float(isinstance(task, tasks.Assess) or normalise(task.answer) in right)
 
     def _integrate(self, task: tasks.Integrate) -> tasks.Reading:
         """Answer if every hop was answered; without hops, or for a plan of one step, also if the evidence shows all support."""
@@ -159,9 +158,8 @@ class _Walk:
         """The goal's answer with its support in the evidence; for the whole question, the support of every step."""
         parts = self._plan.steps if goal is self._plan.whole else (goal,)
         spans = (span for part in parts for span in self._gold.support(part.passages, part.answers, evidence))
-        return tasks.Reading(
-            goal.answers[0], (tasks.Step(question, goal.answers[0], tuple(dict.fromkeys(spans))),), 1.0
-        )
+        step = tasks.Step(question, goal.answers[0], tuple(dict.fromkeys(spans)))
+        return tasks.Reading(step.answer, (step,), 1.0)
 
 
 @dataclass(frozen=True, slots=True)

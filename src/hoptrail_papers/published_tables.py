@@ -118,9 +118,8 @@ class PublishedValue:
     """One published value.
 
     `run`: the command that would reproduce it, empty without a recipe; `measured`: our value, over `n` questions with `encoder`;
-    `why`: the reason for the status;
-    `by_rules`: the value with the language `offline` in place of the model, which is no reproduction but shows what the rest of
-    the system achieves.
+    `why`: the reason for the status; `by_rules`: the value with the language `offline` in place of the model, which is no
+    reproduction but shows what the rest of the system achieves.
     """
 
     table: str

@@ -85,9 +85,8 @@ def digest_of_settings(settings: Settings) -> str:
     def digest(values: Settings) -> str:
         roles = [values.chat.of(role) for role in ("read", "decompose", "build")]
         layers = [own.model for own in roles[1:] if own.model != roles[0].model]
-        return content_id(
-            "", fingerprint(replace(values, **irrelevant, chat=default.chat)), *map(shaping, roles), *layers
-        )
+        further = fingerprint(replace(values, **irrelevant, chat=default.chat))
+        return content_id("", further, *map(shaping, roles), *layers)
 
     own = digest(settings)
     return "" if own == digest(default) else own[:_DIGITS]

@@ -84,7 +84,6 @@ def departures_tables(departures: Sequence[Divergence], labels: Sequence[str], e
 
 
 def departures_json(departures: Sequence[Divergence], labels: Sequence[str]) -> JsonObject:
-    """Counts by stage, and every departure."""
     counts = {stage.value: sum(departure.stage is stage for departure in departures) for stage in Stage}
     return {"runs": list(labels), "stages": counts, "departures": [asdict(departure) for departure in departures]}
 

@@ -150,8 +150,8 @@ def test_headings_and_header_rows_say_nothing_and_rows_say_their_headers() -> No
     )
     (one,) = statements_of(Unit("u", Kind.PASSAGE, "", text, (Span("d", 0, len(text)),), blocks))
     assert (one.said, one.alone, one.text) == ("Item: Rope; Price: 12 EUR", "Item: Rope; Price: 12 EUR", "Rope\t12 EUR")
-    assert [one.part(cell) for cell in cells] == ["Rope", "12 EUR"]
-    assert one.part(blocks[2]) == "Rope\t12 EUR\n"
+    assert [one.unit.part(cell) for cell in cells] == ["Rope", "12 EUR"]
+    assert one.unit.part(blocks[2]) == "Rope\t12 EUR\n"
 
 
 def test_an_item_follows_the_lead_of_its_list_and_a_long_one_is_told_sentence_by_sentence() -> None:
@@ -170,7 +170,7 @@ def test_a_block_that_begins_before_the_unit_is_clipped_to_it() -> None:
     block = Block(BlockKind.PARAGRAPH, 90, 200)
     unit = Unit("u", Kind.PASSAGE, "", text, (Span("d", 100, 100 + len(text)),), (block,))
     (one,) = statements_of(unit)
-    assert (one.text, one.place, one.part(block)) == (text, ("d", 100, 119), text)
+    assert (one.text, one.place, one.unit.part(block)) == (text, ("d", 100, 119), text)
 
 
 LINES = (Span("a", 0, 3), Span("b", 5, 9))

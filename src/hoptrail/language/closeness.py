@@ -24,14 +24,13 @@ Judge = Callable[[str, Sequence[str]], Sequence[float]]
 Similarity = Callable[[str, Sequence[str]], Sequence[float]]  # cosines of a question with sentences, between -1 and 1
 
 UNITS = 8  # number of best units whose statements are scored
-_ENCODED, _VECTORS = 20, 4096
-"""Number of statements, best by words, that are encoded; and number of vectors that are kept."""
+_ENCODED, _VECTORS = 20, 4096  # number of statements, best by words, that are encoded; of vectors that are kept
 _ABOVE = 0.6  # weight of a word in title or headings, relative to one in the statement
-_SETTLES, _MOST_ODDS = 0.12, 8.0
-"""Weight of the log odds that a statement settles the question, relative to the share of words; and where they are cut."""
 _LONGEST = 1_200  # characters of a statement with its title and headings
-_MEANING, _RANK = 0.9, 0.15
-"""Weights of the encoder's cosine and of 1 / rank of the unit, relative to the share of words (0 to 1)."""
+_MEANING, _RANK, _SETTLES, _MOST_ODDS = 0.9, 0.15, 0.12, 8.0
+"""Weights of the encoder's cosine, of 1 / rank of the unit, and of the log odds that a statement settles the question, relative
+to the share of words (0 to 1); and where these log odds are cut.
+"""
 
 
 @dataclass(frozen=True, slots=True)

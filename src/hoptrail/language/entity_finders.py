@@ -27,7 +27,6 @@ _SHAPES = {
 }
 """Labels of spaCy's English pipelines (OntoNotes 5) that are not names; all others are."""
 
-
 EntityFinder = Callable[[str], tuple[Mention, ...]]
 """Finds the mentions in a text, in order and without overlaps, with offsets in code points. Deterministic."""
 
@@ -47,10 +46,8 @@ def check_finder(name: str) -> None:
 
 
 def open_finder(name: str) -> EntityFinder:
-    """The finder called `name`: `rules`, or `spacy:MODEL` with a package or folder for `spacy.load`.
-
+    """The finder called `name`: `rules`, or `spacy:MODEL` with a package or folder for `spacy.load`. Nothing is downloaded.
     Loading a package runs its code, and a folder's configuration calls registered functions: name only pipelines you trust.
-    Nothing is downloaded.
     Raises: UsageError: there is no such finder, or spaCy or the pipeline is missing or finds no entities.
     """
     check_finder(name)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hoptrail.models.environment import Address
     from hoptrail.models.ledger import RememberedReplies
 
-
 _LANGUAGES = (OFFLINE, "scripted:FILE", CHAT, "replay:FILE")
 
 

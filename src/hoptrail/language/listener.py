@@ -28,7 +28,6 @@ class Listener:
     """Callbacks in the answering thread: `asked` gets a sub-question and its completed form, `found` gets its finished hop with
     the supporting spans. Once `stopped` returns True, no further task is performed. `wrote` gets a question and its answer as far
     as a model has written it, again and again; nothing of it is checked yet, and it may begin anew.
-
     A recipe may discard hops: the answer's trail has those that count.
     """
 
@@ -64,7 +63,6 @@ class ObservedLanguage:
             self.writing.reset(token)
 
     def judged(self, question: str, units: tuple[Unit, ...]) -> tuple[Close, ...]:
-        """See `StatementJudge`."""
         return judged(self.language, question, units)
 
 
@@ -88,7 +86,6 @@ class LazyLanguage:
 
 class Meter:
     """Passes the tasks of one question on to `language` and adds up their cost; passes hops on to its listener. Not thread-safe.
-
     `abstain` applies to the question itself; sub-questions may abstain, unless a recipe hands it on to them. `usage` and `tasks`
     include failed tasks, which `failures` counts; the seconds are measured here.
     """

@@ -103,9 +103,8 @@ def _is_reply_to(task: Task[Any], reply: ScriptedReply) -> bool:
     if type(task) not in TASK_NAMES or reply.task not in {None, type(task)}:
         return False
     output = _output_of(type(task))
-    return isinstance(reply.output, (output, _QUOTING.get(output, output), Failure)) or (
-        output is float and isinstance(reply.output, int)
-    )
+    kinds = (output, _QUOTING.get(output, output), Failure, *((int,) if output is float else ()))
+    return isinstance(reply.output, kinds)
 
 
 class ScriptedLanguage:
@@ -193,12 +192,11 @@ def _parse(line: str, place: str) -> ScriptedReply:
             raise UsageError(f"{place}: no task is called {row.task!r}; the tasks are {', '.join(TASK_NAMES.values())}")
         if (row.fail is None) == (row.reply is None):
             raise UsageError(f"{place}: a line gives either a reply or a reason to fail")
-        given = _output_of(task)
-        output = (
-            Failure(row.fail)
-            if row.fail is not None
-            else reader_of(_QUOTING.get(given, given)).validate_json(json.dumps(row.reply), strict=True)
-        )
+        if row.fail is not None:
+            output: Output = Failure(row.fail)
+        else:
+            given = _output_of(task)
+            output = reader_of(_QUOTING.get(given, given)).validate_json(json.dumps(row.reply), strict=True)
     except ValidationError as error:
         raise UsageError(f"{place}: {error}") from error
     return ScriptedReply(output, task, row.prompt_tokens, row.completion_tokens)

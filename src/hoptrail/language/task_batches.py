@@ -31,7 +31,6 @@ def perform_all(
     unheard: Callable[[Reply[T] | TaskFailed], None] = lambda _: None,
 ) -> Iterator[Reply[T] | TaskFailed]:
     """One reply or failure for each task. At most `workers` tasks run at a time; tasks are consumed lazily.
-
     A remote-safe language runs on `executor` in batches, as many at a time as that has room for.
     Raises: EndpointRefused, EndpointBusy, BudgetExhausted, RecordingError: no further task starts; running ones are waited for,
     and `unheard` gets their replies, which are paid.

@@ -33,7 +33,7 @@ _WITHOUT_YEAR = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (rf"(?<!\w){_ORDINAL}\s+(?:of\s+)?{_MONTH}(?!\w)", rf"(?<!\w){_MONTH}\s+{_ORDINAL}(?!\w)")
 )
-_BARE_YEAR = re.compile(r"(?<![\w.,/£$€:#-])(?:1[5-9]|20)\d\d(?![\w/%-]|[.,:]\d)")
+_BARE_YEAR = re.compile(r"(?<![\w.,/£$€:#-])(?P<year>(?:1[5-9]|20)\d\d)(?![\w/%-]|[.,:]\d)")
 _LEAP_YEAR = "2000"
 _STATING = re.compile(
     r"^(?!.*\b(?:next|previous|until|before) )"
@@ -107,12 +107,7 @@ def dates_said(text: str) -> frozenset[str]:
 
 def dates_within(text: str) -> list[str]:
     """The dates in `text` with a year in their order, as ISO days, months or years (`2024`)."""
-    found = [(*match.span(), iso) for match, iso in _dates_apart(text, _PATTERNS)]
-    years = (
-        year for year in _BARE_YEAR.finditer(text) if not any(a < year.end() and year.start() < b for a, b, _ in found)
-    )
-    found += ((*year.span(), year.group()) for year in years)
-    return [iso for _, _, iso in sorted(found)]
+    return [iso for _, iso in _dates_apart(text, (*_PATTERNS, _BARE_YEAR))]
 
 
 def _dates_apart(text: str, patterns: tuple[re.Pattern[str], ...]) -> list[tuple[re.Match[str], str]]:
@@ -132,7 +127,9 @@ def _match_dates(text: str, patterns: tuple[re.Pattern[str], ...]) -> list[tuple
 
 
 def _iso(parts: dict[str, str | None]) -> str:
-    """The ISO date of a match's groups; empty if the calendar has no such day."""
+    """The ISO date of a match's groups, or their year; empty if the calendar has no such day."""
+    if parts.keys() == {"year"}:
+        return parts["year"] or ""
     name = (parts.get("month") or "").lower()
     month = _SHORT.index(name[:3]) + 1 if name else int(parts.get("number") or 0)
     day = parts.get("day")

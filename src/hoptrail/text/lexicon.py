@@ -99,14 +99,11 @@ FAMILIES = {
 CANONICAL = {word: family for family, words in FAMILIES.items() for word in words.split()}
 
 RELATED_WORDS = {
-    "father": word_set("son daughter child children parent"),
-    "mother": word_set("son daughter child children parent"),
+    **dict.fromkeys(("father", "mother"), word_set("son daughter child children parent")),
     "parent": word_set("son daughter child children father mother"),
     "child": word_set("son daughter children father mother parent"),
-    "son": word_set("father mother parent child children"),
-    "daughter": word_set("father mother parent child children"),
-    "brother": word_set("sibling"),
-    "sister": word_set("sibling"),
+    **dict.fromkeys(("son", "daughter"), word_set("father mother parent child children")),
+    **dict.fromkeys(("brother", "sister"), word_set("sibling")),
     "sibling": word_set("brother sister"),
 }
 """By the word for a relative: other words that express the relation or its inverse."""
@@ -125,10 +122,10 @@ RELATIVES = {
 PERSON_NOUNS = word_set(  # without an ending that shows it
     "person people man men women king queen monarch prince princess duke poet playwright parent son child sibling wife "
     "husband spouse uncle aunt cousin star chef president captain architect saint pope bishop coach chief pilot guide cook "
-    "athlete nurse widow secretary head judge knight character host lady guy colleague neighbour friend boss crew deputy "
+    "athlete nurse widow secretary head judge knight host lady guy colleague neighbour friend boss crew deputy "
     "clerk guest"
 )
-PERSON_ENDINGS = ("er", "or", "ist", "ian", "eer", "ess", "ant", "man", "woman")
+PERSON_ENDINGS = ("er", "or", "ist", "ian", "ant", "man")
 NOT_PERSONS = word_set(  # in spite of such an ending
     "river number computer tower power paper water letter newspaper border summer winter order member chapter theater "
     "center quarter cover color flavor harbor factor sector motor error corner plant restaurant headquarter later latter "

@@ -54,10 +54,8 @@ class Mention:
 
 @lru_cache(maxsize=2048)
 def find_mentions(text: str, titles: tuple[str, ...] = (), *, question: bool = False) -> tuple[Mention, ...]:
-    """Mentions in order of appearance, none overlapping.
-
-    Dates win over known titles, and titles over quoted text, names and numbers. In a `question`, a parenthesis right after a
-    name belongs to the name, and the longer of a known title and a name wins.
+    """Mentions in order of appearance, none overlapping. Dates win over known titles, and titles over quoted text, names and
+    numbers. In a `question`, a parenthesis right after a name belongs to it, and the longer of a known title and a name wins.
     """
     taken: list[Mention] = []
     names = list(_names(text, question=question))

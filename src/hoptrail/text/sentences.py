@@ -17,8 +17,7 @@ from itertools import islice
 from hoptrail.text.lexicon import word_set
 from hoptrail.types import Unit
 
-LONGEST_SENTENCE = 1000
-"""Characters. Of 59,442 sentences in the corpora of HotpotQA and 2WikiMultihopQA four are longer."""
+LONGEST_SENTENCE = 1000  # characters; of 59,442 sentences of HotpotQA and 2WikiMultihopQA four are longer
 
 FULL_LINE = 40
 """Columns; a Chinese or Japanese character takes two. Wrapped lines are at least this long, except the last of a paragraph."""
@@ -40,7 +39,6 @@ _HEADING = re.compile(r"#{1,6}\s")
 _LABEL = re.compile(r"[ \t]{0,8}[*_]{0,3}[^\W\d_][^\s:]{0,24}(?:[ ][^\s:]{1,24}){0,3}:[*_]{0,3}[ \t]")
 _DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 
-
 # Never end a sentence when another word follows.
 _BEFORE_A_NAME = word_set(
     "mr mrs ms mx messrs mme mlle dr prof rev fr hon gov sen rep gen adm lt col sgt capt cmdr cpl maj pvt st ste mt ft pres "
@@ -57,8 +55,8 @@ _AFTER_AN_ORDINAL = word_set(
 )
 # End a sentence only if the next word is one of `_OPENERS`.
 _EITHER_WAY = word_set(
-    "jr sr inc ltd co corp bros etc esq dept univ assn est ave blvd rd tel ph.d m.d b.a m.a u.s u.k u.n d.c a.m p.m b.c a.d "
-    "bc ad mass calif penn conn ariz wash tex fla ill colo minn mich wis tenn okla ark ala mo usw mio mrd"
+    "jr sr inc ltd co corp bros etc esq dept univ assn est ave blvd rd tel bc ad mass calif penn conn ariz wash tex fla ill colo "
+    "minn mich wis tenn okla ark ala mo usw mio mrd"
 )
 _OPENERS = word_set(
     "a an the this that these those it its he she they his her their we our i you your my there here who what when where "
@@ -138,9 +136,8 @@ def _ends_sentence(text: str, start: int, mark: re.Match[str]) -> bool:
 
 
 def _numbers_an_item(text: str, start: int, stop: int) -> bool:
-    """Whether the full stop at `stop` follows only the number of a list item: `2. Second step`.
-
-    False if the line before is full and has no sentence end: then the text is wrapped, and a sentence ends with that number.
+    """Whether the full stop at `stop` follows only the number of a list item: `2. Second step`. False if the line before is
+    full and has no sentence end: then the text is wrapped, and a sentence ends with that number.
     """
     if text[stop] not in ".．" or stop - start > 3 or not text[start:stop].isdecimal():
         return False

@@ -19,7 +19,7 @@ from hoptrail.text.lexicon import PRONOUNS
 from hoptrail.text.normal_forms import base_title, squeeze
 from hoptrail.text.sentences import unit_sentences, without_space
 from hoptrail.text.words import words
-from hoptrail.types import Block, BlockKind, Cell, Document, Kind, Span, Unit
+from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit
 
 LONGEST = 300  # characters of a statement that are shown
 _SHORT = 40  # characters. A shorter sentence says little by itself.
@@ -97,10 +97,6 @@ class UnitStatement:
         above = [self.unit.title, *(heading for heading in self.path if heading != self.unit.title)]
         return f"{' > '.join(part for part in above if part)}: {self.said}"
 
-    def part(self, part: Block | Cell) -> str:
-        """The text of its block, or of one of the cells."""
-        return self.unit.part(part)
-
 
 @lru_cache(_KEPT)
 def statements_of(unit: Unit) -> tuple[UnitStatement, ...]:
@@ -165,7 +161,8 @@ def _block_statements(unit: Unit, block: Block) -> Iterator[UnitStatement]:
         said = "; ".join(map(with_boxes_said, unit.readable_part(block).split("; ")))
         yield UnitStatement(unit, begin, stop, said, block)
     elif block.kind is BlockKind.ITEM and stop - begin <= LONGEST:
-        yield UnitStatement(unit, begin, stop, _with_lead(block, unit.text[begin:stop]), block)
+        line = with_boxes_said(squeeze(unit.text[begin:stop]))
+        yield UnitStatement(unit, begin, stop, f"{block.lead} {line}" if block.lead else line, block)
     else:
         yield from _sentences(unit, start, end, block)
 
@@ -181,22 +178,14 @@ def _opens_with_pronoun(line: str) -> bool:
     return any(word.lower in PRONOUNS for word in words(line[:40])[:1])
 
 
-def _with_lead(block: Block, text: str) -> str:
-    line = with_boxes_said(squeeze(text))
-    return f"{block.lead} {line}" if block.lead else line
-
-
 def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterator[UnitStatement]:
-    before = ""
+    before, lead = "", block.lead if block and block.kind is BlockKind.ITEM else ""
     end = min(end, start + _MOST_CHARACTERS)
     for begin, stop in islice(unit_sentences(unit, start, end), MOST_SENTENCES):
-        text = unit.text[begin:stop]
-        line = with_boxes_said(squeeze(text))
-        if before and len(before) + len(line) < LONGEST and _needs_context(line):
-            said = f"{before} {line}"
-        else:
-            said = _with_lead(block, text) if block and block.kind is BlockKind.ITEM else line
-        yield UnitStatement(unit, begin, stop, said, block)
+        line = with_boxes_said(squeeze(unit.text[begin:stop]))
+        follows = before and len(before) + len(line) < LONGEST and _needs_context(line)
+        above = before if follows else lead
+        yield UnitStatement(unit, begin, stop, f"{above} {line}" if above else line, block)
         before = "" if line.endswith("?") else line
 
 

@@ -58,14 +58,8 @@ def date_order(first: Date, second: Date) -> int | None:
 
 
 _SECONDS = {
-    "second": 1,
-    "minute": 60,
-    "hour": 3600,
-    "day": 86_400,
-    "week": 604_800,
-    "month": 2_629_800,
-    "year": 31_557_600,
-}
+    "second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "month": 2_629_800, "year": 31_557_600,
+}  # fmt: skip
 
 
 def read_amount(text: str) -> float | None:

@@ -106,9 +106,8 @@ def stem(word: str) -> str:
 
 
 def places_of_stems(lower: str, stems: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """The words of a composed text in lower case whose stem is among `stems`: where each begins, and its stem.
-
-    Looks only at words that begin like a stem: a third of the time of splitting the text into words.
+    """The words of a composed text in lower case whose stem is among `stems`: where each begins, and its stem. Looks
+    only at words that begin like a stem: a third of the time of splitting the text into words.
     """
     wanted = frozenset(stems)
     irregular = {word for word, family in CANONICAL.items() if family in wanted}

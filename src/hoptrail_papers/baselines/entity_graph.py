@@ -203,6 +203,5 @@ def passages_of(graph: EntityGraph, facts: Mapping[int, float], limit: int) -> R
 
 
 def hits_of(graph: EntityGraph, facts: Mapping[int, float], limit: int) -> Ranking:
-    """The `limit` best facts as hits."""
     scores = {graph.triples.ids[row]: score for row, score in facts.items()}
     return ranked_units(graph.corpus.snapshot, Kind.TRIPLE, scores, CHANNEL)[:limit]

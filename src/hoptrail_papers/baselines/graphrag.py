@@ -43,7 +43,6 @@ class GraphragSettings(PassageSettings):
 
     @property
     def pool(self) -> Pool:
-        """Passages, and triples unless `facts_read` is 0."""
         return Pool((Kind.PASSAGE, Kind.TRIPLE) if self.facts_read else (Kind.PASSAGE,))
 
 
@@ -76,7 +75,6 @@ class Graphrag(SinglePass):
         nearest = best_first(graph.nearest(texts, chosen.entities), chosen.entities)
         entities = {number: score for number, score in nearest.items() if score > 0}
         facts = facts_about(graph, entities, question, FACTS)
-        further = {
-            number: chosen.neighbour_weight * score for number, score in neighbours(graph, facts, entities).items()
-        }
+        around = neighbours(graph, facts, entities)
+        further = {number: chosen.neighbour_weight * score for number, score in around.items()}
         return facts_about(graph, further, question, FACTS) | facts

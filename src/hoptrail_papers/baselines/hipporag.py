@@ -104,10 +104,8 @@ class Hipporag(SinglePass):
         for hit in (hit for hit in self._facts(question, meter) if hit.unit.id in graph.fact_rows):
             for number in {int(end) for end in graph.ends[graph.fact_rows[hit.unit.id]]}:
                 scores[number].append(hit.score)
-        weights = {
-            number: sum(found) / len(found) / float(graph.passage_counts[number])
-            for number, found in sorted(scores.items())
-        }
+        counts = graph.passage_counts
+        weights = {number: sum(found) / len(found) / float(counts[number]) for number, found in sorted(scores.items())}
         return {number: weight for number, weight in best_first(weights, SEEDS).items() if weight > 0}
 
     def _facts(self, question: str, meter: Meter) -> Ranking:

@@ -49,6 +49,7 @@ from hoptrail.retrieval.rankings import Pool, pack, ranked
 from hoptrail.retrieval.units.unit_search import dense_search, nearest
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Share, check_limits
 from hoptrail.structures.catalogue import StructureSettings
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import Hit, Hop, Kind, Ranking, Unit, Verdict, content_id
 from hoptrail_papers.chainrag.sentence_graph import SentenceGraph
 
@@ -158,7 +159,7 @@ def _merge_sentences(sentences: Sequence[Unit]) -> Unit:
     first = sentences[0]
     if len(sentences) == 1:
         return first
-    text = "\n".join(" ".join(sentence.text.split()) for sentence in sentences)
+    text = "\n".join(squeeze(sentence.text) for sentence in sentences)
     sources = tuple(sentence.sources[0] for sentence in sentences)
     return Unit(content_id("a", *(sentence.id for sentence in sentences)), Kind.AGGREGATE, first.title, text, sources)
 

@@ -34,6 +34,7 @@ from hoptrail.language.questions.references import complete
 from hoptrail.language.tasks import Finding
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.units.unit_search import dense_search, hybrid_search
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import content_stems
 from hoptrail.types import Ranking
 from hoptrail.types.json_object import JsonObject
@@ -103,7 +104,6 @@ class LostInRetrieval:
 
 
 def label(row: ProbeRow) -> str:
-    """The label of a row's place."""
     return row.place if row.named is None else f"{row.place}, title {'named' if row.named else 'not named'}"
 
 
@@ -203,7 +203,7 @@ def _probes(plan: GoldPlan, titles: Mapping[str, str]) -> Iterator[_Probe]:
             }
         named = all(_names(completed, titles.get(passage, "")) for passage in step.passages)
         for wording, text in wordings.items():
-            yield _Probe(position + 1, wording, " ".join(text.replace(">>", " ").split()), step.passages, named)
+            yield _Probe(position + 1, wording, squeeze(text.replace(">>", " ")), step.passages, named)
 
 
 def _names(question: str, title: str) -> bool:

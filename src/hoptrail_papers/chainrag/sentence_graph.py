@@ -107,7 +107,6 @@ class Nodes:
         return mutual_pairs(shared.portions, rows, len(self))
 
     def all_pairs(self, kind: str) -> Directed:
-        """All links of a kind."""
         if kind == SA:
             return adjacent_pairs(self.passages, self.starts, self.settings.reach)
         rows = np.arange(len(self), dtype=np.int32)

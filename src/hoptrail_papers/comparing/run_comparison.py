@@ -232,9 +232,7 @@ def common_questions(runs: Sequence[Run]) -> tuple[Question, ...]:
     Raises: UsageError: there are none.
     """
     others = [{question.id: question for question in run.questions} for run in runs[1:]]
-    common = tuple(
-        question for question in runs[0].questions if all(other.get(question.id) == question for other in others)
-    )
+    common = tuple(one for one in runs[0].questions if all(other.get(one.id) == one for other in others))
     if not common:
         sets = ", ".join(sorted({run.header.data for run in runs}))
         raise UsageError(f"these runs have no question in common (data: {sets}): run them over the same questions.")
@@ -254,7 +252,6 @@ def labels_of(runs: Sequence[Run]) -> tuple[str, ...]:
 
 
 def labelled(runs: Sequence[Run]) -> list[tuple[str, Run]]:
-    """The runs with their labels."""
     return list(zip(labels_of(runs), runs, strict=True))
 
 

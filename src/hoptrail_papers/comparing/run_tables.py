@@ -9,6 +9,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from hoptrail.text.normal_forms import squeeze
 from hoptrail.types import LIKELY
 from hoptrail_papers.comparing.run_comparison import SIGNIFICANT, Breakdown, RunComparison, Slice
 
@@ -47,7 +48,7 @@ def to_markdown(comparison: RunComparison) -> str:
         lines += [f"## {table.title}", ""]
         for cells in (table.header, ["---"] * len(table.header), *table.rows):
             # also line breaks of types in the data
-            shown = (" ".join(cell.split()).replace("|", "\\|") for cell in cells)
+            shown = (squeeze(cell).replace("|", "\\|") for cell in cells)
             lines.append(f"| {' | '.join(shown)} |")
         lines += ["", *([table.note, ""] if table.note else [])]
     return "\n".join(lines)

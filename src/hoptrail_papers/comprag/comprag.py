@@ -69,7 +69,6 @@ class CompragSettings(PassageSettings):
 
 ALONE = CompragSettings(hybrid_weight=0)  # triples without any other search, to compare compositions and graphs
 
-
 POSTER = replace(
     ALONE,
     abstain=Abstain.NEVER,
@@ -134,11 +133,9 @@ class Comprag(SinglePass):
         return search_triples(self.space(), asked, limit, self.settings.graph)
 
     def asked(self, question: str) -> QuestionTriples:
-        """The question's own triples."""
         return question_triples(question, noun_phrases=self.settings.noun_phrases)
 
     def space(self) -> TripleSpace:
-        """The composed triples of the corpus."""
         return TripleSpace.of(self.corpus, self.settings.space)
 
 

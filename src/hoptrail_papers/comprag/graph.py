@@ -65,7 +65,6 @@ def search_triples(space: TripleSpace, asked: QuestionTriples, limit: int, setti
 
 
 def local_graph(space: TripleSpace, asked: QuestionTriples, settings: TripleGraphSettings) -> LocalGraph:
-    """The graph around a question."""
     graph = LocalGraph()
     if not asked.patterns or not len(space.triples):
         return graph

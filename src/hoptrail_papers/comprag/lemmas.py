@@ -35,7 +35,7 @@ IRREGULAR_PASTS = word_set(
 _WORD = re.compile(r"[^\W\d_]+")
 _IRREGULAR = {
     **dict.fromkeys(COPULAS, "be"),
-    **dict.fromkeys(("has", "had", "having"), "have"),
+    **dict.fromkeys(("has", "had"), "have"),
     **dict.fromkeys(("does", "did", "done", "doing"), "do"),
     "born": "bear", "began": "begin", "begun": "begin", "built": "build", "bought": "buy", "became": "become",
     "brought": "bring", "came": "come", "chose": "choose", "chosen": "choose", "drew": "draw", "drawn": "draw",

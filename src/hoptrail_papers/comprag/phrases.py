@@ -10,18 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hoptrail.language.questions.references import REFERENCE
-from hoptrail.text.lexicon import (
-    ARTICLES,
-    AUXILIARIES,
-    COPULAS,
-    FUNCTION_WORDS,
-    word_set,
-)
+from hoptrail.text.lexicon import AUXILIARIES, COPULAS, FUNCTION_WORDS
 from hoptrail.text.mentions import Shape, find_names
 from hoptrail.text.words import words
 from hoptrail_papers.comprag.lemmas import BASE_VERBS, IRREGULAR_PASTS
 
-_SUBJECTS = ARTICLES | word_set("he she it they we you i his her its their our your my this these")
 _NAMED_AFTER_OF = re.compile(
     r"\b(?:the )?(?:city|town|village|county|island|kingdom|republic|state|province|region|district|municipality|port|borough|"
     r"parish) of (?:the )?$",
@@ -48,11 +41,6 @@ class Token:
     def content(self) -> bool:
         """Whether it may be part of a noun group."""
         return self.name or (self.lower not in FUNCTION_WORDS and self.text[0].isalpha())
-
-    @property
-    def subject(self) -> bool:
-        """Whether it may start a subject."""
-        return self.name or self.lower in _SUBJECTS
 
     @property
     def participle(self) -> bool:

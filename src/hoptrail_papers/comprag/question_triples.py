@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import groupby, takewhile
 
 from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, DEMONYMS, PREPOSITIONS, QUESTION_WORDS, word_set
 from hoptrail.text.normal_forms import without_article
@@ -31,11 +31,6 @@ class Pattern:
     def slots(self) -> tuple[str | None, str | None, str | None]:
         """Subject, relation and object; None where open."""
         return (self.subject, self.relation, self.object)
-
-    @property
-    def open(self) -> tuple[int, ...]:
-        """Places of the open slots: 0 subject, 1 relation, 2 object."""
-        return tuple(place for place, slot in enumerate(self.slots) if slot is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,23 +127,15 @@ def _first_clause(tokens: Sequence[Token]) -> Sequence[Token]:
 
 def _segments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     """Runs of tokens without names and words that open a clause."""
-    segment: list[Token] = []
-    for token in tokens:
-        if token.name or token.lower in _CLAUSE:
-            yield segment
-            segment = []
-        else:
-            segment.append(token)
-    yield segment
+    runs = groupby(tokens, lambda token: token.name or token.lower in _CLAUSE)
+    return (list(run) for divides, run in runs if not divides)
 
 
 def _noun_phrases(tokens: Sequence[Token]) -> Iterator[str]:
     """Runs of at least two possible nouns, without names."""
-    run: list[str] = []
-    for token in (*tokens, None):
-        if token is not None and token.content and not token.name and not token.verb and token.lower not in ARTICLES:
-            run.append(token.text)
-            continue
-        if len(run) > 1:
-            yield " ".join(run)
-        run = []
+
+    def is_noun(token: Token) -> bool:
+        return token.content and not (token.name or token.verb or token.lower in ARTICLES)
+
+    runs = ([token.text for token in run] for nouns, run in groupby(tokens, is_noun) if nouns)
+    return (" ".join(run) for run in runs if len(run) > 1)

@@ -88,7 +88,7 @@ def slot_vectors(corpus: Corpus, texts: Sequence[str]) -> FloatMatrix:
     return vectors
 
 
-SUBJECT, RELATION, OBJECT = range(SLOTS)
+RELATION = 1  # its place among the slots
 
 
 def how_to_add(setting: str) -> str:

@@ -269,6 +269,5 @@ def text_of(triple: Triple) -> str:
 
 
 def slots_in(text: str) -> tuple[str, str, str]:
-    """The way back."""
     subject, relation, object_ = text.split(SEPARATOR)
     return subject, relation, object_

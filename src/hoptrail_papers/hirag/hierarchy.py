@@ -226,8 +226,6 @@ class Pages:
 
 
 class HierarchicalSearch:
-    """Searches a corpus in two layers."""
-
     def __init__(self, corpus: Corpus, settings: HierarchySettings) -> None:
         self._corpus = corpus
         self._settings = settings
@@ -291,7 +289,6 @@ class HierarchicalSearch:
                 return hybrid_search(self._corpus, asked, SEARCHED)
 
     def cut_page(self, title: Title) -> _PageChunks:
-        """Cut a page into chunks and encode them."""
         passages = list(self._corpus.snapshot.table.within(Kind.PASSAGE, title.documents))
         documents = self._corpus.documents({unit.document for unit in passages})
         excluded = self._profile_lines(documents)

@@ -58,7 +58,6 @@ class Profiles(Derived):
 
     @property
     def built_from(self) -> tuple[str, ...]:
-        """Extractions, or passages alone if the profiles come from a file."""
         return (PASSAGES,) if self.settings.from_file else (EXTRACTIONS,)
 
     @property
@@ -88,7 +87,6 @@ class Profiles(Derived):
 
 
 def profile_id(document: str) -> str:
-    """The id of the profile of a document."""
     return content_id("i", document)
 
 

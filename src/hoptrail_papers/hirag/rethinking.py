@@ -323,7 +323,5 @@ def memory_draws(question: str, settings: RethinkSettings) -> Iterator[bool]:
 
 def search_web(web: WebSearch, limit: int, question: str) -> Ranking:
     """Pages in the engine's order, scored 1 / rank. Raises: ModelUnavailable: it gave no usable reply."""
-    pages = enumerate(web.search(question, limit), 1)
-    return tuple(
-        Hit(outside_unit(page.title, page.url, page.text), 1 / rank, ONLINE + web.name) for rank, page in pages
-    )
+    units = [outside_unit(page.title, page.url, page.text) for page in web.search(question, limit)]
+    return tuple(Hit(unit, 1 / rank, ONLINE + web.name) for rank, unit in enumerate(units, 1))

@@ -21,9 +21,7 @@ from hoptrail.models.environment import NO_KEY, Address, certificates, find_key,
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.types.json_object import JsonObject
 
-AGENT = "hoptrail (https://pypi.org/project/hoptrail/)"
-"""Wikimedia refuses clients that do not say who they are."""
-
+AGENT = "hoptrail (https://pypi.org/project/hoptrail/)"  # Wikimedia refuses clients that do not say who they are
 
 SECONDS = 20.0  # the deadline of an exchange
 LARGEST, CHARACTERS = 2_000_000, 2_000
@@ -47,8 +45,6 @@ class WebSearchSettings:
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
-    """A page as described by an engine."""
-
     title: str
     url: str
     text: str

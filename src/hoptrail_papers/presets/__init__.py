@@ -38,11 +38,9 @@ class Paper:
 @cache
 def shipped_papers() -> dict[str, Paper]:
     """All papers by name, sorted."""
-    toml = sorted(
-        (file for file in files(__name__).iterdir() if file.name.endswith(".toml")), key=lambda file: file.name
-    )
+    toml = (file for file in files(__name__).iterdir() if file.name.endswith(".toml"))
     contents = {file.name.removesuffix(".toml"): tomllib.loads(file.read_text(encoding="utf-8")) for file in toml}
-    return {name: Paper(name, **content) for name, content in contents.items()}
+    return {name: Paper(name, **content) for name, content in sorted(contents.items())}
 
 
 def paper_settings(name: str) -> JsonObject:

@@ -208,7 +208,6 @@ class Aggregates(Derived):
 
     @property
     def built_from(self) -> tuple[str, ...]:
-        """Extractions, and topics where facts are grouped by them."""
         return (EXTRACTIONS, TOPICS) if self.settings.key == "topic" else (EXTRACTIONS,)
 
     def rows(self, context: BuildContext, documents: Collection[str] | None) -> Iterator[Unit]:

@@ -134,7 +134,6 @@ class SireragSettings(PooledSettings):
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """Passages, and the structures of the nodes that are switched on."""
         return (structure_names.PASSAGES, *(name for setting, name in _NODES.items() if getattr(self, setting)))
 
     @property

@@ -111,15 +111,15 @@ def overlap(one: Set[Pair], other: Set[Pair], gold: Set[Pair]) -> float | None:
 
 def _groupings(snapshot: Snapshot, names: Mapping[str, Sequence[str]]) -> dict[str, list[frozenset[str]]]:
     passages = {unit.id: _passages(unit, names) for unit in snapshot.units(Kind.PASSAGE)}
-    aggregates = {unit.id: (unit.title, _passages(unit, names)) for unit in snapshot.units(Kind.AGGREGATE)}
+    aggregates: dict[str, frozenset[str]] = {}
     entities: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
-    for title, members in aggregates.values():
-        entities[title] |= members
-    by_aggregate = {id_: members for id_, (_, members) in aggregates.items()}
+    for unit in snapshot.units(Kind.AGGREGATE):
+        aggregates[unit.id] = _passages(unit, names)
+        entities[unit.title] |= aggregates[unit.id]
     return {
         "similarity": list(_lowest(snapshot, SIMILARITY_TREE, passages)),
         "entities": list(_countable(entities.values())),
-        "relatedness": list(_lowest(snapshot, RELATEDNESS_TREE, by_aggregate)),
+        "relatedness": list(_lowest(snapshot, RELATEDNESS_TREE, aggregates)),
     }
 
 

@@ -73,7 +73,6 @@ class Level:
         return np.array([self._rows[id_] for id_ in ids if id_ in self._rows], np.int32)
 
     def names(self, rows: Rows) -> tuple[str, ...]:
-        """The ids of these rows."""
         return tuple(self.ids[row] for row in rows.tolist())
 
 
@@ -96,7 +95,6 @@ def group_id(tree: str, level: int, children: Iterable[str], taken: Collection[s
 
 
 def level_of(group: str) -> int:
-    """The level of a group, from its id."""
     return int(group[1])
 
 

@@ -286,8 +286,6 @@ class SimilarityTree(Tree):
 
 @dataclass(frozen=True, slots=True)
 class RelatednessTree(Tree):
-    """The tree over aggregates."""
-
     settings: TreeSettings = field(default_factory=TreeSettings)
     name = RELATEDNESS_TREE
     links = (RELATEDNESS_TREE,)
@@ -312,7 +310,6 @@ class JointTree(Tree):
         return replace(self, trees=tuple(cast("Tree", known[name]) for name in self.built_from))
 
     def members(self, store: TreeStore, level: int) -> Set[str]:
-        """The nodes of all `trees` on that level."""
         return {id_ for tree in self.trees for id_ in tree.members(store, level)}
 
 

@@ -20,7 +20,6 @@ import numpy as np
 from hoptrail.corpus.columns import Directed, Rows, is_among, joined, unpaired
 from hoptrail.corpus.snapshot import Snapshot
 from hoptrail.corpus.structure_names import BM25_NEIGHBOURS, DENSE_NEIGHBOURS, PASSAGES
-from hoptrail.corpus.writer import Writer
 from hoptrail.execution.executor import LOCAL_EXECUTOR, Executor, Work
 from hoptrail.setting_limits import AtLeast0, AtLeast1, Limited
 from hoptrail.structures.build_context import BuildContext
@@ -163,7 +162,11 @@ class Neighbours(Structure):
         candidates = joined([stored.where(is_among(stored.sources, others)), found.where(~own)])
         improved = best_of(candidates.where(np.unique(candidates.keys, return_index=True)[1]), count)
         before = stored.where(is_among(stored.sources, np.union1d(pending, others)))
-        _write(writer, name, ids, before, joined([found.where(own), improved]))
+        after = joined([found.where(own), improved])
+        changed = np.unique(unpaired(np.setxor1d(before.keys, after.keys))[0])
+        outdated = np.unique(before.sources[is_among(before.sources, changed)])
+        writer.links.remove(name, {ids[row] for row in outdated.tolist()})
+        writer.links.put_rows(ids, {name: after.where(is_among(after.sources, changed))})
         context.report("linking neighbours", len(pending), len(pending))
 
 
@@ -196,10 +199,3 @@ class Bm25Neighbours(Neighbours):
     def likeness(self, context: BuildContext, snapshot: Snapshot, ids: Sequence[str]) -> ByKeywords:
         statistics = KeywordStatistics.of(unit.searchable for unit in snapshot.numbered.in_order(ids))
         return ByKeywords(statistics, self.settings, context.pause, context.executor)
-
-
-def _write(writer: Writer, name: str, ids: Sequence[str], before: Directed, after: Directed) -> None:
-    changed = np.unique(unpaired(np.setxor1d(before.keys, after.keys))[0])
-    outdated = np.unique(before.sources[is_among(before.sources, changed)])
-    writer.links.remove(name, {ids[row] for row in outdated.tolist()})
-    writer.links.put_rows(ids, {name: after.where(is_among(after.sources, changed))})

@@ -69,7 +69,6 @@ from hoptrail_papers.sunar.answer_uncertainty import INSTALLED, EntailmentModel,
 COMPLEMENTS = {"bm25": DENSE_NEIGHBOURS, "dense": BM25_NEIGHBOURS}
 """First stage -> the graph that finds what it misses."""
 
-
 MER_PER_HOP, MER_KEPT = 2, 10
 """MER takes so many hits of each hop, orders them, and reads so many of them (the released code's figures)."""
 

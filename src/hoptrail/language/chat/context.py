@@ -106,13 +106,11 @@ def _shown(unit: Unit) -> str:
     lines = unit.text.split("\n")
     if unit.kind is not Kind.AGGREGATE or len(lines) != len(unit.sources):
         return unit.readable
-    apart = (
-        before.document == after.document and after.start > before.end + NEAR
-        for before, after in pairwise(unit.sources)
-    )
-    return lines[0] + "".join(
-        f"\n{GAP}\n{line}" if gap else f"\n{line}" for gap, line in zip(apart, lines[1:], strict=True)
-    )
+    shown = lines[:1]
+    for (before, after), line in zip(pairwise(unit.sources), lines[1:], strict=True):
+        apart = before.document == after.document and after.start > before.end + NEAR
+        shown += [GAP, line] if apart else [line]
+    return "\n".join(shown)
 
 
 def sentences_of(unit: Unit, tokens: float = inf) -> tuple[UnitStatement, ...]:

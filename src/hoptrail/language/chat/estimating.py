@@ -64,9 +64,7 @@ def estimate_asking(questions: int, settings: ChatSettings, *, evidence_tokens: 
         calls[1] * PROMPT_TOKENS[1] + questions * most_reads * evidence * EVIDENCE_SHARE[1] * REPAIRED,
     )
     replies = calls[0] * REPLY_TOKENS[0], calls[1] * min(REPLY_TOKENS[1], settings.max_output_tokens)
-    least, most = (
-        cost_of(round(prompt), round(reply), settings) for prompt, reply in zip(prompts, replies, strict=True)
-    )
+    least, most = (cost_of(round(asked), round(said), settings) for asked, said in zip(prompts, replies, strict=True))
     return Estimate(calls, (least, most))
 
 

@@ -190,13 +190,11 @@ def _without_figures(reply: ExtractReply) -> ExtractReply:
     """The reply without dates and quantities, by the types that it gives."""
     figures = {_folded(one.name) for one in reply.entities if not FIGURES.isdisjoint(one.type.casefold().split())}
     entities = [one for one in reply.entities if _folded(one.name) not in figures]
-    return ExtractReply(
-        entities=entities,
-        facts=[
-            one.model_copy(update={"entities": [name for name in one.entities if _folded(name) not in figures]})
-            for one in reply.facts
-        ],
-    )
+    facts = [
+        one.model_copy(update={"entities": [name for name in one.entities if _folded(name) not in figures]})
+        for one in reply.facts
+    ]
+    return ExtractReply(entities=entities, facts=facts)
 
 
 def shortened(summary: str, words: int) -> str:

@@ -39,14 +39,13 @@ _log = logging.getLogger(__name__)
 
 
 class Ladder:
-    """Asks `chat` for replies in a given form. Thread-safe. A reply with a `seed` is a sampled one."""
+    """Asks `chat` for replies in a given form. Thread-safe. A reply with a `seed` is a sampled one. `room`: of a first draft."""
 
     def __init__(self, chat: Chat, settings: ChatSettings, *, fully_priced: bool = False) -> None:
         self.chat = chat
         self.settings = settings
         self.fully_priced = fully_priced
         self.room = Room(settings.context_window, settings.max_output_tokens)
-        """The room of a first draft."""
         self._rungs = tuple(Rung) if settings.structured == "auto" else (Rung(settings.structured),)
 
     @property

@@ -77,10 +77,8 @@ class ChatLanguage:
         performed at present.
         """
         started = time.perf_counter()
-        ladder = (
-            self._decomposer if isinstance(task, tasks.Decompose | tasks.Complete | tasks.FollowUp) else self._ladder
-        )
-        run = _TaskRun(ladder, self._origins.of(_task_texts(task)))
+        decomposes = isinstance(task, tasks.Decompose | tasks.Complete | tasks.FollowUp)
+        run = _TaskRun(self._decomposer if decomposes else self._ladder, self._origins.of(_task_texts(task)))
         try:
             if type(task) not in TASK_NAMES:
                 raise TaskFailed(f"chat cannot perform {type(task).__name__}: it is not a language task")

@@ -24,8 +24,7 @@ from hoptrail.types.json_object import JsonObject
 R = TypeVar("R", bound=ReplyForm)
 
 LONGEST = 200_000  # characters of a reply that are parsed
-LONGEST_REPAIRED = 10_000
-"""Characters of the longest object whose syntax is repaired: what is longer is of a model that does not stop."""
+LONGEST_REPAIRED = 10_000  # characters of an object whose syntax is repaired; of a longer one the model did not stop
 TRIES = 40  # possible beginnings of a reply that are tried
 SHOWN = 300  # characters of an error message that are kept
 

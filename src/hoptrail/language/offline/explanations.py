@@ -24,9 +24,7 @@ from hoptrail.types import AnswerKind, BlockKind, Unit
 
 _WHOLE_BLOCK = 700
 """Characters of the longest block that is quoted whole; of a longer one, the closest sentence and its two neighbours."""
-_REASON = re.compile(
-    r"\b(?:because|caused?|reason|due to|since|so that|in order to|therefore|to avoid|led to)\b", re.IGNORECASE
-)
+_REASON = re.compile(r"(?i)\b(?:because|caused?|reason|due to|since|so that|in order to|therefore|to avoid|led to)\b")
 _SAME_QUESTION = 0.6  # least share of words in common for a heading to ask the question
 _ASKS = re.compile(
     r"\?\s*$|^\W*(?:\d[\d.]*\W*)?(?:how|why|what|when|where|who|which|can|may|do|does|is|are|should|must)\b",
@@ -51,9 +49,8 @@ _AS_CLOSE = 0.1  # how much less close a later statement may be to replace an ea
 
 
 def explain(question: str, units: Sequence[Unit], close: Sequence[Close], judge: Judge) -> Reading:
-    """The block or sentences that explain: under a heading that asks the question, else those that `judge` prefers.
-
-    An abstention if no statement explains anything, or if the judge does not judge.
+    """The block or sentences that explain: under a heading that asks the question, else those that `judge` prefers. An abstention
+    if no statement explains anything, or if the judge does not judge.
     """
     close = _explanations(question, close)
     return _answered_below(question, units, close) or _preferred(question, close, _judged(question, close, judge))
@@ -63,7 +60,8 @@ def _explanations(question: str, close: Sequence[Close]) -> list[Close]:
     """The closest statements, where they explain by themselves, with both sides of what the question compares."""
     sides = [content_stems(question[start:end]) for start, end in tag_question(question).sides]
     apart = sides[0] ^ sides[1] if len(sides) == 2 else frozenset()  # `hard`, `soft` for hard and soft links
-    near = [replace(one, said=_answer_to(one.said)) for one in close[:_CLOSE]]
+    # A question, as in a list of frequent ones, stands for the statement after it.
+    near = [replace(one, said=next(iter(_after("?", one.said)), one.said)) for one in close[:_CLOSE]]
     explaining = [one for one in near if _is_explanation(one.said)]
     return [one for one in explaining if not apart or apart <= content_stems(_as_judged(one.said))]
 
@@ -121,15 +119,10 @@ def _under_same_question(question: str, said: UnitStatement, units: Sequence[Uni
     return next(filter(_is_explanation, sorted(under, key=lambda one: one.place)), None)
 
 
-def _after(said: UnitStatement) -> Sequence[UnitStatement]:
+def _after(mark: str, said: UnitStatement) -> Sequence[UnitStatement]:
+    """What follows a statement that ends with a mark; nothing follows others."""
     every = statements_of(said.unit)
-    return every[every.index(said) + 1 :]
-
-
-def _answer_to(said: UnitStatement) -> UnitStatement:
-    """The statement after one that is a question, as in a list of frequent questions; else the statement itself."""
-    following = _after(said) if _ends_with("?", said) else ()
-    return following[0] if following else said
+    return every[every.index(said) + 1 :] if _ends_with(mark, said) else ()
 
 
 def _is_explanation(said: UnitStatement) -> bool:
@@ -178,7 +171,7 @@ def _quotes_overlap(one: UnitStatement, other: UnitStatement) -> bool:
 
 def _introduced(said: UnitStatement) -> list[UnitStatement]:
     """The block that a statement with a final colon introduces, or all items of a list, up to `_WHOLE_BLOCK` characters."""
-    after = _after(said) if _ends_with(":", said) else ()
+    after = _after(":", said)
     if not after or after[0].block is None:
         return []
     first = after[0].block
@@ -231,9 +224,8 @@ def _step_lists(question: str, groups: Iterable[Group]) -> Iterator[Group]:
 def _list_as_judged(group: Group) -> str:
     first = group.members[0]
     lead = (first.block.lead,) if first.block is not None and first.block.lead else ()
-    return below_headings(
-        first.unit.title, (*first.path, *lead), " ".join(squeeze(said.text) for said in group.members)
-    )
+    text = " ".join(squeeze(said.text) for said in group.members)
+    return below_headings(first.unit.title, (*first.path, *lead), text)
 
 
 _NOTES_TITLE = re.compile(

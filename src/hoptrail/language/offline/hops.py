@@ -25,10 +25,9 @@ from hoptrail.text.normal_forms import folded, stands_in
 from hoptrail.text.statements import UnitStatement
 from hoptrail.text.values import same_answer, same_value
 from hoptrail.text.words import content_stems
-from hoptrail.types import Span, Unit
+from hoptrail.types import Unit
 
-_BEAM, _UNLIKELY = 3, 0.05
-"""Width of the beam, and the share of the best way's probability below which a way is dropped."""
+_BEAM, _UNLIKELY = 3, 0.05  # width of the beam; the share of the best way's probability below which a way is dropped
 _UNCHECKED = 0.65  # confidence in a conclusion from findings if reading gives no answer: `trail` just gives it as one
 _CONTRADICTED = 0.35  # confidence in a conclusion from findings if reading the evidence gives another answer
 
@@ -141,13 +140,7 @@ def conclude(
     if reading.answer is not None and same_value(reading.answer, answer):
         steps = (*reading.steps[:-1], replace(reading.steps[-1], answer=answer))
         return Reading(answer, steps, max(_UNCHECKED, reading.confidence))
-    confidence = _UNCHECKED if reading.answer is None else _CONTRADICTED
-    return Reading(answer, (Step(question, answer, _support(answer, lines)),), confidence)
-
-
-def _support(answer: str, lines: Iterable[UnitStatement]) -> tuple[Span, ...]:
-    """The spans of the first line with the answer's words; none for yes or no, which follow from the findings."""
-    folded_answer = folded(answer)
-    if folded_answer in {"yes", "no"}:
-        return ()
-    return next((line.support for line in lines if stands_in(folded_answer, folded(line.alone))), ())
+    confidence, said = _UNCHECKED if reading.answer is None else _CONTRADICTED, folded(answer)
+    saying = (line.support for line in lines if stands_in(said, folded(line.alone)))
+    support = () if said in {"yes", "no"} else next(saying, ())  # yes or no follows from the findings
+    return Reading(answer, (Step(question, answer, support),), confidence)

@@ -96,15 +96,15 @@ def item_of(said: UnitStatement, asked: _ListQuestion | None = None) -> str:
     """A statement without its bullet or number; of a table row, the cell under the listed noun, else the first cell."""
     block = said.block
     if block is None or not block.cells:
-        return _MARK.sub("", " ".join(said.text.split()))
+        return _MARK.sub("", squeeze(said.text))
     cell = next((cell for cell in block.cells if asked and _is_listed(said, cell, asked)), block.cells[0])
-    return said.part(cell) or said.said
+    return said.unit.part(cell) or said.said
 
 
 def _is_listed(said: UnitStatement, cell: Cell, asked: _ListQuestion) -> bool:
     """Whether a cell is under the listed noun, and not said by the question: `Which people have the home port Foss?`"""
     header = content_stems(cell.header)
-    return bool(header) and header <= asked.noun and not content_stems(said.part(cell)) <= asked.words
+    return bool(header) and header <= asked.noun and not content_stems(said.unit.part(cell)) <= asked.words
 
 
 def _list_question(question: str) -> _ListQuestion:
@@ -119,7 +119,7 @@ def _of_groups(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> It
         if group.kind not in {BlockKind.ITEM, BlockKind.ROW}:
             continue
         bonus = 0.02 / (1 + place)
-        heading = content_stems(group.heading) | group.headers
+        heading = content_stems(group.heading)
         members, share = _matching_members(group, asked, heading)
         if not members:
             continue
@@ -133,10 +133,8 @@ def _matching_members(
     group: Group, asked: _ListQuestion, heading: frozenset[str]
 ) -> tuple[tuple[UnitStatement, ...], float]:
     """The rows with most of the words that the headings lack, or all items of a list, and the share covered."""
-    remaining = asked.words - heading
-    counts = [
-        0 if group.kind is BlockKind.ITEM else len(remaining & _conditions(said, asked)) for said in group.members
-    ]
+    remaining = frozenset[str]() if group.kind is BlockKind.ITEM else asked.words - heading
+    counts = [len(remaining & _conditions(said, asked)) for said in group.members]
     most = max(counts, default=0)
     best = tuple(said for said, count in zip(group.members, counts, strict=True) if count == most)
     if most:
@@ -152,7 +150,7 @@ def _conditions(said: UnitStatement, asked: _ListQuestion) -> frozenset[str]:
     if block is None:
         return content_stems(said.said)
     named = [one for one in block.cells if asked.words & content_stems(one.header) and not _is_listed(said, one, asked)]
-    return content_stems(" ".join(said.part(cell) for cell in named) if named else said.part(block))
+    return content_stems(" ".join(map(said.unit.part, named)) if named else said.unit.part(block))
 
 
 def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) -> Iterator[tuple[float, Reading]]:
@@ -184,18 +182,14 @@ def _without_lead(series: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Members in order, a paragraph represented by its first statement. `heading`: title, headings and lead above them."""
+    """Members in order, a paragraph represented by its first statement. `heading`: what stands above them, from the title to the
+    lead of a list or the headers of a table.
+    """
 
     kind: BlockKind
     heading: str
     members: tuple[UnitStatement, ...]
     ordered: bool = False
-
-    @property
-    def headers(self) -> frozenset[str]:
-        """The stems of the column headers; empty unless the members are rows."""
-        block = self.members[0].block
-        return content_stems(" ".join(cell.header for cell in block.cells)) if block else frozenset()
 
 
 def groups_of(units: Sequence[Unit]) -> tuple[Group, ...]:
@@ -225,10 +219,10 @@ def _same_group(one: Block, other: Block) -> bool:
 
 def _build_group(statements: Sequence[tuple[UnitStatement, Block]]) -> Group:
     first, block = statements[0]
-    above = " ".join(dict.fromkeys((first.unit.title, *block.path)))
+    above = dict.fromkeys((first.unit.title, *block.path))
     line_before = first.unit.text[: first.start].rstrip().rpartition("\n")[2]
     is_lead = block.kind is BlockKind.ITEM and len(line_before) < _LONGEST_LEAD
     lead = block.lead or (line_before if is_lead else "")
     ordered = sorted(statements, key=lambda pair: pair[1].start) if block.cells else statements
-    members = [said for said, _ in ordered]
-    return Group(block.kind, f"{above} {lead}", tuple(members), block.ordered)
+    headers = (cell.header for cell in ordered[0][1].cells)
+    return Group(block.kind, " ".join((*above, lead, *headers)), tuple(said for said, _ in ordered), block.ordered)

@@ -55,9 +55,8 @@ _UNANSWERED_SHARE = 0.3  # the highest assessment without an answer, if the evid
 
 
 class OfflineLanguage:
-    """Performs all tasks without a language model. Without an `encoder`, words alone decide which statements are close.
-
-    Without a `reader`, the installed one is opened on first use.
+    """Performs all tasks without a language model. Without an `encoder`, words alone decide which statements are close. Without a
+    `reader`, the installed one is opened on first use.
     """
 
     def __init__(

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
 from hoptrail.language.closeness import Close, Wording, distinct_statements
 from hoptrail.text.lexicon import STOP_WORDS
@@ -56,7 +57,10 @@ class StatementPair:
         """What both name, as the second statement writes it: what it is about, or the longest words that they share."""
         if self.is_entry:
             return entry_of(self.second)
-        return _shared(self.second.text, self.links)
+        text = self.second.text
+        runs = groupby(_WORD.finditer(text), lambda word: word[0].lower() in self.links)
+        shared = (list(run) for is_link, run in runs if is_link)
+        return max((text[run[0].start() : run[-1].end()] for run in shared), key=len, default="")
 
 
 def find_pairs(question: str, units: Sequence[Unit], close: Sequence[Close], most: int) -> list[StatementPair]:
@@ -126,7 +130,7 @@ def links_of(said: UnitStatement) -> frozenset[str]:
 def entry_of(said: UnitStatement) -> str:
     """What a row or a line is about: its first cell, or what stands before its first mark; empty if there is none."""
     if said.block is not None and said.block.cells:
-        return said.part(said.block.cells[0]).strip()
+        return said.unit.part(said.block.cells[0]).strip()
     found = _ENTRY.match(said.text)
     return found[1].strip() if found else ""
 
@@ -134,15 +138,3 @@ def entry_of(said: UnitStatement) -> str:
 def _spaced(text: str) -> str:
     """The words of a text in small letters, each between spaces."""
     return f" {' '.join(_WORD.findall(text.lower()))} "
-
-
-def _shared(text: str, words: frozenset[str]) -> str:
-    """The longest run of these words in a text, as it is written there."""
-    longest, start, end = "", -1, -1
-    for found in _WORD.finditer(text):
-        if found[0].lower() not in words:
-            start = -1
-            continue
-        start, end = (found.start() if start < 0 else start), found.end()
-        longest = max(longest, text[start:end], key=len)
-    return longest

@@ -143,7 +143,7 @@ class StatementReader:
         settling_at = {one.said.place: odds for one, odds in zip(read.close, read.settles, strict=False)}
         marks = marked(question, units[:UNITS], settling_at) if found else []
         found = [one.beside(marks) for one in found]
-        return tuple(_in_order(found, time) if found and time and time.is_ordered else found)
+        return tuple(_in_order(found, time) if found and time and not time.ends else found)
 
     def looked_at(self, question: str, units: Sequence[Unit]) -> tuple[str, ...]:
         """A note on the dates that were looked at, if the question asks for a time."""
@@ -192,9 +192,8 @@ class StatementReader:
         pairs = find_pairs(question, units, close[:READ], PAIRS)
         pairs = [pair for pair in pairs if _fits(pair.second, time)] if time else pairs
         texts = [StatementText.of(pair.second) for pair in pairs]
-        readings = self.model.read(
-            [ToRead(question, text.text, under_headings(pair.first)) for pair, text in zip(pairs, texts, strict=True)]
-        )
+        asked = [ToRead(question, text.text, under_headings(one.first)) for one, text in zip(pairs, texts, strict=True)]
+        readings = self.model.read(asked)
         answers = (text.spans(reading) for text, reading in zip(texts, readings, strict=True))
         return list(zip(pairs, readings, answers, strict=True))
 

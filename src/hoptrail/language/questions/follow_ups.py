@@ -12,7 +12,7 @@ An answer is as doubtful as the question that was written for it (`withholding.d
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from hoptrail.errors import TaskFailed
@@ -93,7 +93,11 @@ def complete_follow_up(message: str, before: Sequence[Turn]) -> WrittenFollowUp 
     """`message` completed from the turns before, the latest last, with the probability that this is meant; None: it cannot be
     completed well. Raises: ModelUnavailable: as for `FollowUpWriter`.
     """
-    written = write_follow_up(message, tuple(_questions_and_answers(before)))
+    said: list[tuple[str, str]] = []
+    for turn in before:
+        said.extend((hop.asked, hop.answer or "") for hop in turn.hops[:-1])  # the last one has the answer
+        said.append((turn.asked, turn.answer or ""))
+    written = write_follow_up(message, tuple(said))
     likely = written.text and written.probability >= LEAST_LIKELY
     # With nothing before, what is left out of a message may be known, what is added is not.
     return written if likely and (before or _adds_nothing(written, message)) else None
@@ -107,9 +111,3 @@ def names_nothing_new(completed: str, message: str, turns: Sequence[Turn]) -> bo
 
 def _adds_nothing(written: WrittenFollowUp, message: str) -> bool:
     return lower_words(written.text) <= lower_words(message)
-
-
-def _questions_and_answers(before: Sequence[Turn]) -> Iterator[tuple[str, str]]:
-    for turn in before:
-        yield from ((hop.asked, hop.answer or "") for hop in turn.hops[:-1])  # the last one has the answer
-        yield turn.asked, turn.answer or ""

@@ -15,8 +15,7 @@ from hoptrail.text.lexicon import ARTICLES, AUXILIARIES, COPULAS, FUNCTION_WORDS
 from hoptrail.text.mentions import find_names
 from hoptrail.text.words import Word, lower_words, words
 
-REFERENCE = re.compile(r"#\d{1,3}\b")
-"""The answer to an earlier sub-question, by its number."""
+REFERENCE = re.compile(r"#\d{1,3}\b")  # the answer to an earlier sub-question, by its number
 _DEMONSTRATIVES = word_set("this these those")
 _BEFORE_DEMONSTRATIVE_THAT = AUXILIARIES | COPULAS | PREPOSITIONS
 _PERSONAL = PRONOUNS - _DEMONSTRATIVES - {"that"}
@@ -47,20 +46,17 @@ def pointers(question: str) -> list[str]:
     """Placeholders, demonstratives, and pronouns before any name."""
     said = words(question)
     first_name = min((name.start for name in find_names(question)), default=len(question))
-    return [
-        *REFERENCE.findall(question),
-        *(
-            word.lower
-            for at, word in enumerate(said)
-            if _is_demonstrative(said, at) or (word.lower in _PERSONAL and word.start < first_name)
-        ),
-    ]
+    pointing = (
+        word.lower
+        for at, word in enumerate(said)
+        if _is_demonstrative(said, at) or (word.lower in _PERSONAL and word.start < first_name)
+    )
+    return [*REFERENCE.findall(question), *pointing]
 
 
 def complete(question: str, findings: Sequence[Finding]) -> str:
-    """`question` with its references replaced; a reference to an unanswered finding stays.
-
-    A demonstrative with a noun (`this author`), and a pronoun in a question without a name, become the latest answer.
+    """`question` with its references replaced; a reference to an unanswered finding stays. A demonstrative with a noun (`this
+    author`), and a pronoun in a question without a name, become the latest answer.
     """
     question = resolve_references(question, findings)
     latest = next((finding.answer for finding in reversed(findings) if finding.answer), None)
@@ -130,7 +126,5 @@ def is_completion(question: str, completed: str, findings: Sequence[Finding]) ->
 
 def _is_demonstrative(said: Sequence[Word], at: int) -> bool:
     """Whether a word is a demonstrative. `that` is one at the start or after a preposition or auxiliary (`in that town`)."""
-    lower = said[at].lower
-    return lower in _DEMONSTRATIVES or (
-        lower == "that" and (at == 0 or said[at - 1].lower in _BEFORE_DEMONSTRATIVE_THAT)
-    )
+    stands_free = at == 0 or said[at - 1].lower in _BEFORE_DEMONSTRATIVE_THAT
+    return said[at].lower in _DEMONSTRATIVES or (said[at].lower == "that" and stands_free)

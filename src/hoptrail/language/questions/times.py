@@ -35,10 +35,6 @@ class TimeAsked:
     said: str
     question: str
 
-    @property
-    def is_ordered(self) -> bool:
-        return self.relation in _ORDERED
-
     def fits(self, within: Sequence[str], above: str) -> bool:
         """Whether a statement may fit, by a date `within` or `above` it, or without one. What was in a year may be said later."""
         if not self.ends or not (within or above):

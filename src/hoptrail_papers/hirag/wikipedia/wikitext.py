@@ -23,13 +23,9 @@ _WRAPPERS = """nowrap, nobr, nobold, small, smaller, big, larger, abbr, tooltip,
     vanchor, flag, flagcountry, flagu, country, plainlist, plain list, flatlist, nihongo, url, official url, official website,
     won, ill, interlanguage link, ship name, sortname, birth-date, death-date, birth-date and age, death-date and age, em,
     strong, sup, sub"""
-_SECOND = "lang, langx, color, font color, fontcolor, resize, hover title"
-_LAST = "transl, transliteration, script"
-_LISTS = "ubl, unbulleted list, hlist, bulleted list, ordered list, cslist, comma separated entries"
 _DATES = """birth date, birth date and age, death date, death date and age, start date, start date and age, end date,
     end date and age, film date, birth year and age, bya, dob, release date, launch date, date, dts, birthdate, birthdate and age,
     opening date, death year and age, birth year"""
-_MEASURES = "convert, cvt"
 _SIGNS = {
     "!": "|", "=": "=", "ndash": "–", "mdash": "—", "snd": " – ", "spnd": " – ", "spaced ndash": " – ", "nbsp": " ",
     "circa": "c.", "c.": "c.", "floruit": "fl.", "fl.": "fl.",
@@ -78,11 +74,11 @@ def _marriage(arguments: Arguments) -> str:
 
 _GROUPS: tuple[tuple[str, Callable[[Arguments], str]], ...] = (
     (_WRAPPERS, lambda arguments: arguments[0]),
-    (_SECOND, lambda arguments: arguments[:2][-1]),
-    (_LAST, lambda arguments: arguments[-1]),
-    (_LISTS, _items),
+    ("lang, langx, color, font color, fontcolor, resize, hover title", lambda arguments: arguments[:2][-1]),
+    ("transl, transliteration, script", lambda arguments: arguments[-1]),
+    ("ubl, unbulleted list, hlist, bulleted list, ordered list, cslist, comma separated entries", _items),
     (_DATES, _date),
-    (_MEASURES, lambda arguments: " ".join(arguments[:2])),  # `90|m|ft`: what is written, not what it is converted to
+    ("convert, cvt", lambda arguments: " ".join(arguments[:2])),  # `90|m|ft`: as written, not what it is converted to
     ("marriage, married", _marriage),
     ("as of", lambda arguments: f"As of {_date(arguments)}"),
     ("circa, c.", lambda arguments: f"c. {arguments[0]}"),
@@ -199,7 +195,6 @@ class Renderer:
         return squeeze(", ".join(filter(None, items)).replace(",,", ","))
 
     def text(self, nodes: Iterable[Any]) -> str:
-        """What parsed nodes show."""
         return "".join(map(self._node, nodes))
 
     def _node(self, node: Any) -> str:
@@ -230,17 +225,12 @@ class Renderer:
         return self.text(node.text.nodes) if node.text else title.removeprefix(":").replace("_", " ")
 
     def _template(self, node: Any) -> str:
-        arguments, named = [], {}
         name = template_name(str(node.name))
         if is_infobox(name):
             return ""
-        for parameter in node.params:
-            key, value = str(parameter.name).strip(), self.text(parameter.value.nodes).strip()
-            if key.isdecimal():
-                arguments.append(value)
-            else:
-                named[key] = value
-        return shown(name, arguments, named)
+        values = [(str(one.name).strip(), self.text(one.value.nodes).strip()) for one in node.params]
+        unnamed = [value for key, value in values if key.isdecimal()]
+        return shown(name, unnamed, {key: value for key, value in values if not key.isdecimal()})
 
     def _tag(self, node: Any) -> str:
         name = str(node.tag).strip().lower()
