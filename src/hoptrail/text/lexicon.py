@@ -6,6 +6,8 @@ countries, and no other language.
 
 from __future__ import annotations
 
+import re
+
 
 def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -118,6 +120,11 @@ RELATIVES = {
     "child-in-law": "child spouse", "sibling-in-law": "sibling spouse",
 }  # fmt: skip
 """What documents tell of a relative in two steps: the mother-in-law is the spouse's mother."""
+RELATIVE = re.compile(
+    rf"(?:(?P<of>the )|['’]s )(?P<relative>{'|'.join(sorted(RELATIVES, key=len, reverse=True))})(?(of) of\b|\b)",
+    re.IGNORECASE,
+)
+"""One of them with the word before it: `the uncle of`, `'s uncle`."""
 
 PERSON_NOUNS = word_set(  # without an ending that shows it
     "person people man men women king queen monarch prince princess duke poet playwright parent son child sibling wife "

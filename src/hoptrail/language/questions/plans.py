@@ -13,16 +13,12 @@ from dataclasses import dataclass
 from hoptrail.language.questions.comparisons import Comparison, find_comparison
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.question_tagger import Extent, tag_question
-from hoptrail.text.lexicon import PREPOSITIONS, RELATIVES, is_person_noun, word_set
+from hoptrail.text.lexicon import PREPOSITIONS, RELATIVE, RELATIVES, is_person_noun, word_set
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import words
 
 _BORDERS = PREPOSITIONS | word_set("who whose whom that which where when")
 """What ends the noun that a description begins with."""
-_RELATIVE = re.compile(
-    rf"(?:(?P<of>the )|['’]s )(?P<relative>{'|'.join(sorted(RELATIVES, key=len, reverse=True))})(?(of) of\b|\b)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +44,7 @@ def make_plan(question: str, most_hops: int, longest: int) -> Plan:
         return Plan(comparison.questions, comparison)
     steps = _chain(line, most_hops)
     if len(steps) == 1:  # a relative whom a statement names is better asked for at once
-        steps = _chain(_RELATIVE.sub(_in_two_steps, line), most_hops)
+        steps = _chain(RELATIVE.sub(_in_two_steps, line), most_hops)
     return Plan(steps if len(steps) > 1 else (line,))
 
 
