@@ -117,7 +117,7 @@ def _changes(folders: Sequence[Path], index: Path, watcher: Watcher) -> Iterator
 
     own, look = index.resolve(), round(1000 * _LOOK)
     with disk_errors("the folders cannot be watched", ". Watch fewer, or let the system watch more."):
-        while not watcher.stopped():
+        while True:
             try:
                 for changes in watch_files(
                     *folders,
@@ -132,6 +132,7 @@ def _changes(folders: Sequence[Path], index: Path, watcher: Watcher) -> Iterator
                 ):
                     places = [Path(path) for _, path in changes]
                     yield any(not (place.is_relative_to(own) or OF_AN_INDEX in place.parts) for place in places)
+                return
             except RuntimeError as error:
                 if "decode path" not in str(error):
                     raise
