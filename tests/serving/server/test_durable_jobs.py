@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -237,6 +238,14 @@ def test_uploads_that_arrive_together_take_the_lock_of_their_process_once(tmp_pa
         own.acquire(timeout=0)
     uploads.release()
     own.acquire(timeout=0)
+
+
+def test_an_upload_that_is_stopped_after_a_broken_line_has_not_failed(tmp_path: Path) -> None:
+    uploads = Uploads(tmp_path, ServerLimits(), ReadingLimits())
+    item = uploads.keep("birds.jsonl", BytesIO(b'{torn\n{"text": "The avocet wades."}\n'))
+    assert list(uploads.read(item, 10, iter((False, *[True] * 9)).__next__)) == []
+    assert [one.text for one in uploads.read(item, 10, lambda: False)] == ["The avocet wades."]
+    uploads.release()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no file here refuses to be read")
