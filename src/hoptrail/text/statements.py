@@ -110,12 +110,10 @@ def _after_questions(statements: Iterable[UnitStatement]) -> Iterator[UnitStatem
     for one in statements:
         if _asks(one.text) and not (one.block and one.block.kind in _NOT_ASKING):
             asked = _ASKER.sub("", squeeze(one.text))
-        elif asked:
-            fits = len(asked) + len(one.said) < LONGEST
+        else:
+            fits = asked and len(asked) + len(one.said) < LONGEST
             yield replace(one, said=f"{asked} {one.said}") if fits else one
             asked = ""
-        else:
-            yield one
 
 
 def wording_of(document: Document, span: Span) -> str:
@@ -168,9 +166,7 @@ def _block_statements(unit: Unit, block: Block) -> Iterator[UnitStatement]:
 
 def _needs_context(line: str) -> bool:
     """Whether a sentence needs the one before it: it begins with a pronoun, or is very short and no notice of a copyright."""
-    if line.startswith(_NOTICES):
-        return False
-    return len(line) < _SHORT or _opens_with_pronoun(line)
+    return not line.startswith(_NOTICES) and (len(line) < _SHORT or _opens_with_pronoun(line))
 
 
 def _asks(line: str) -> bool:
