@@ -302,6 +302,31 @@ def test_an_upload_that_cannot_be_read_now_keeps_no_other_from_being_indexed(mak
         assert titles(client) == {*FACTS, "bittern", "crake", "dunlin"}
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="no file here refuses to be read")
+def test_a_version_that_could_not_be_read_in_time_does_not_replace_a_later_one(
+    make_app: MakeApp, tmp_path: Path
+) -> None:
+    app = make_app()
+    with client_of(app) as client:
+        with app.state.services.workspaces.get("north").writing:
+            files = [
+                ("crake.txt", b"The crake calls."),
+                ("dunlin.txt", b"One."),
+                ("crake.txt", b"The crake is silent."),
+            ]
+            job = client.post("/api/documents", files=[("files", file) for file in files]).json()
+            [stored] = files_with(tmp_path / "north" / "uploads", b"calls")
+            kept = stored.rename(tmp_path / "crake")
+            stored.symlink_to("/proc/self/mem")
+        assert [item["state"] for item in ended(client, job)["items"]] == ["stopped", "done", "stopped"]
+        stored.unlink()
+        kept.replace(stored)
+        client.post(f"/api/jobs/{job['id']}/resume")
+        *_, last = ended(client, job)["items"]
+        [document] = last["documents"]
+        assert client.get(f"/api/documents/{document}").json()["text"] == "The crake is silent."
+
+
 def test_files_that_no_job_names_were_never_acknowledged(make_app: MakeApp, tmp_path: Path) -> None:
     folder = tmp_path / "north" / "uploads"
     with client_of(make_app()) as client:
