@@ -37,8 +37,6 @@ _TAG = re.compile(r"</[A-Za-z][\w:-]*\s*>|<(?:br|hr|img|li|p)\b[^<>]*>", re.IGNO
 """What shows that a text is a page, as in feeds; `List<String>` is none."""
 _XHTML = "{http://www.w3.org/1999/xhtml}"
 _VALUES_PER_ROW = 50  # values visited at most per row of the limit: YAML aliases can make a short file endless
-
-
 _NESTED = (dict, list)
 
 

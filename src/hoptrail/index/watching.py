@@ -89,8 +89,7 @@ class _Due:
 
     def __init__(self) -> None:
         self._first: float | None = -LONGEST  # time of the first change that is not indexed yet
-        self._last = -LONGEST  # time of the last change
-        self._not_before = -LONGEST
+        self._last = self._not_before = -LONGEST  # times of the last change, and before which nothing is indexed
 
     def note(self) -> None:
         self._last = time.monotonic()
