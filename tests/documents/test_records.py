@@ -266,3 +266,12 @@ def test_records_have_their_place_and_each_value_its_key(form: str, text: str, l
 )
 def test_an_element_has_its_attributes_and_elements_beside_its_text(elements: str, lines: list[str]) -> None:
     assert lines_of("xml", f"<r>{elements}</r>") == ["heading 1 |  | item | item", *lines]
+
+
+def test_a_page_in_xml_has_its_title_and_headings() -> None:
+    page = "<head><title>Tides</title></head><body><h1>Foss</h1><p>High at noon.</p></body>"
+    assert lines_of("xml", f'<?xml version="1.0"?>\n<html xmlns="http://www.w3.org/1999/xhtml">{page}</html>') == [
+        "title: Tides",
+        "heading 1 |  | line 2 | Foss",
+        "paragraph | Foss | line 2 | High at noon.",
+    ]

@@ -8,9 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 from types import SimpleNamespace
 
 import pytest
@@ -114,6 +114,15 @@ def test_a_name_that_is_not_utf8_ends_no_watch(index: Index, world: Path) -> Non
         file.unlink()
         found.until(lambda: r"caf\xe9" not in titles(index))
     assert titles(index) == sorted({*FACTS, "Ulm"})
+
+
+@pytest.mark.usefixtures("quick")
+def test_an_interrupt_ends_a_watch(index: Index, world: Path) -> None:
+    end = time.monotonic() + LONG
+    with suppress(KeyboardInterrupt):
+        for _ in watch(index, [world], ["bm25"], Watcher(stopped=lambda: time.monotonic() > end)):
+            Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    assert time.monotonic() < end
 
 
 @pytest.mark.usefixtures("quick")

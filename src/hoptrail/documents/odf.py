@@ -319,9 +319,7 @@ class _Reader(OdfText):
             else:
                 grid = OfficeGrid(f"sheet {name}", self._package.limits, self.notes)
                 yield from grid.sheet(name, self._commented(sheet, grid))
-                for shapes in sheet.iterchildren(
-                    tag("table:shapes")
-                ):  # charts, which are tables, repeat what is in cells
+                for shapes in sheet.iterchildren(tag("table:shapes")):  # charts, which are tables, repeat cells
                     yield from (piece for piece in self._within(shapes, grid.place) if piece.text)
         self.notes += hidden_sheets(hidden)
 

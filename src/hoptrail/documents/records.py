@@ -25,7 +25,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from hoptrail.documents.blocks import DEEPEST_HEADING, Parsed, Piece, assemble
 from hoptrail.documents.decoding import decode
-from hoptrail.documents.html import html_pieces
+from hoptrail.documents.html import html_pieces, parse_html
 from hoptrail.documents.limits import ReadingLimits, Unreadable
 from hoptrail.documents.markup import unwrapped
 from hoptrail.documents.sheet_rows import GridRow, sheet_pieces
@@ -35,9 +35,8 @@ _LONG = 200  # characters. A longer value becomes a paragraph, not a cell.
 _NAMES = ("title", "name", "subject", "label", "id", "_id", "key")  # keys that name a record, best first
 _TAG = re.compile(r"</[A-Za-z][\w:-]*\s*>|<(?:br|hr|img|li|p)\b[^<>]*>", re.IGNORECASE)
 """What shows that a text is a page, as in feeds; `List<String>` is none."""
+_XHTML = "{http://www.w3.org/1999/xhtml}"
 _VALUES_PER_ROW = 50  # values visited at most per row of the limit: YAML aliases can make a short file endless
-
-
 _NESTED = (dict, list)
 
 
@@ -243,6 +242,8 @@ def parse_xml(data: bytes, limits: ReadingLimits) -> Parsed:
     )
     try:
         root = etree.fromstring(data.lstrip(), parser)
+        if root.tag == f"{_XHTML}html" and not root.prefix:
+            return parse_html(data, limits)
         for line_break in root.iter("{*}br"):
             line_break.tail = f"\n{line_break.tail or ''}"
         value = _of_element(root)
@@ -257,7 +258,7 @@ def _of_element(element: Any) -> object:
     """The text of an element if it has some beside elements or entities, else its attributes and values; no files."""
     if element.get("encoding") == "base64" or _name(element.tag) == "binary":
         return ""
-    if element.tag.startswith("{http://www.w3.org/1999/xhtml}") and not element.prefix:
+    if element.tag.startswith(_XHTML) and not element.prefix:
         return assemble("", html_pieces(etree.tostring(element, encoding="unicode", with_tail=False))).text
     children = list(element.iterchildren("*"))
     before, *behind = (part or "" for part in (element.text, *(child.tail for child in element)))

@@ -89,8 +89,7 @@ class _Due:
 
     def __init__(self) -> None:
         self._first: float | None = -LONGEST  # time of the first change that is not indexed yet
-        self._last = -LONGEST  # time of the last change
-        self._not_before = -LONGEST
+        self._last = self._not_before = -LONGEST  # times of the last change, and before which nothing is indexed
 
     def note(self) -> None:
         self._last = time.monotonic()
@@ -117,7 +116,7 @@ def _changes(folders: Sequence[Path], index: Path, watcher: Watcher) -> Iterator
 
     own, look = index.resolve(), round(1000 * _LOOK)
     with disk_errors("the folders cannot be watched", ". Watch fewer, or let the system watch more."):
-        while not watcher.stopped():
+        while True:
             try:
                 for changes in watch_files(
                     *folders,
@@ -132,6 +131,7 @@ def _changes(folders: Sequence[Path], index: Path, watcher: Watcher) -> Iterator
                 ):
                     places = [Path(path) for _, path in changes]
                     yield any(not (place.is_relative_to(own) or OF_AN_INDEX in place.parts) for place in places)
+                return
             except RuntimeError as error:
                 if "decode path" not in str(error):
                     raise

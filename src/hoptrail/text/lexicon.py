@@ -121,10 +121,9 @@ RELATIVES = {
 }  # fmt: skip
 """What documents tell of a relative in two steps: the mother-in-law is the spouse's mother."""
 RELATIVE = re.compile(
-    rf"(?:(?P<of>the )|['’]s )(?P<relative>{'|'.join(sorted(RELATIVES, key=len, reverse=True))})(?(of) of\b|\b)",
-    re.IGNORECASE,
+    rf"(?:(?P<of>the )|['’]s )(?P<relative>{'|'.join(sorted(RELATIVES, key=len, reverse=True))})(?(of) of\b|\b)"
 )
-"""One of them with the word before it: `the uncle of`, `'s uncle`."""
+"""One of them with the word before it: `the uncle of`, `'s uncle`. A capital letter is of a title: `Charley's Aunt`."""
 
 PERSON_NOUNS = word_set(  # without an ending that shows it
     "person people man men women king queen monarch prince princess duke poet playwright parent son child sibling wife "

@@ -16,7 +16,7 @@ from itertools import islice
 
 from hoptrail.text.dates import date_of
 from hoptrail.text.lexicon import PRONOUNS
-from hoptrail.text.normal_forms import base_title, squeeze
+from hoptrail.text.normal_forms import base_title, folded, squeeze, stands_in
 from hoptrail.text.sentences import unit_sentences, without_space
 from hoptrail.text.words import words
 from hoptrail.types import Block, BlockKind, Document, Kind, Span, Unit
@@ -27,7 +27,7 @@ _HANDFUL = 5  # words. A sentence of no more, such as `Yes.`, says nothing witho
 MOST_SENTENCES = 400  # per unit: far above any passage
 _MOST_CHARACTERS = 100_000  # read per block
 _NOTICES = ("©", "(c) ", "(C) ", "Copyright")
-_CLOSING = " \n\t\"'”’»)]"
+_CLOSING = " \n\t\"'”’»)]」』"
 _ASKER = re.compile(r"[^?]{1,60}?:\s+")  # who asks, before a question
 _NOT_ASKING = (BlockKind.ROW, BlockKind.CODE)
 _BOX = re.compile(r"(?:(?<!\S)\[(?P<mark>[ xX])\](?=\s)|(?P<sign>[☐□☑☒✓✔✅✗✘❌]))\s*")
@@ -64,11 +64,10 @@ class UnitStatement:
         stand anything.
         """
         before = self.said.removesuffix(self.alone).rstrip()
-        if (self.block is not None and self.block.kind is BlockKind.ITEM) or before.endswith("?"):
+        if (self.block is not None and self.block.kind is BlockKind.ITEM) or _asks(before):
             return before
-        title = base_title(self.unit.title).lower()
         tells = _opens_with_pronoun(self.alone) and not _opens_with_pronoun(before)
-        return before if tells and not (title and title in before.lower()) else ""
+        return before if tells and not stands_in(folded(base_title(self.unit.title)), folded(before)) else ""
 
     @cached_property
     def path(self) -> tuple[str, ...]:
@@ -109,14 +108,12 @@ def statements_of(unit: Unit) -> tuple[UnitStatement, ...]:
 def _after_questions(statements: Iterable[UnitStatement]) -> Iterator[UnitStatement]:
     asked = ""
     for one in statements:
-        if one.text.rstrip(_CLOSING).endswith(("?", "？")) and not (one.block and one.block.kind in _NOT_ASKING):
+        if _asks(one.text) and not (one.block and one.block.kind in _NOT_ASKING):
             asked = _ASKER.sub("", squeeze(one.text))
-        elif asked:
-            fits = len(asked) + len(one.said) < LONGEST
+        else:
+            fits = asked and len(asked) + len(one.said) < LONGEST
             yield replace(one, said=f"{asked} {one.said}") if fits else one
             asked = ""
-        else:
-            yield one
 
 
 def wording_of(document: Document, span: Span) -> str:
@@ -169,9 +166,11 @@ def _block_statements(unit: Unit, block: Block) -> Iterator[UnitStatement]:
 
 def _needs_context(line: str) -> bool:
     """Whether a sentence needs the one before it: it begins with a pronoun, or is very short and no notice of a copyright."""
-    if line.startswith(_NOTICES):
-        return False
-    return len(line) < _SHORT or _opens_with_pronoun(line)
+    return not line.startswith(_NOTICES) and (len(line) < _SHORT or _opens_with_pronoun(line))
+
+
+def _asks(line: str) -> bool:
+    return line.rstrip(_CLOSING).endswith(("?", "？"))
 
 
 def _opens_with_pronoun(line: str) -> bool:
@@ -186,7 +185,7 @@ def _sentences(unit: Unit, start: int, end: int, block: Block | None) -> Iterato
         follows = before and len(before) + len(line) < LONGEST and _needs_context(line)
         above = before if follows else lead
         yield UnitStatement(unit, begin, stop, f"{above} {line}" if above else line, block)
-        before = "" if line.endswith("?") else line
+        before = "" if _asks(line) else line
 
 
 def support_of(unit: Unit, start: int, end: int) -> tuple[Span, ...]:

@@ -78,6 +78,20 @@ def test_a_statement_is_read_after_what_it_needs_and_gives_no_answer_from_there(
 
 
 @pytest.mark.parametrize(
+    ("text", "context"),
+    [
+        ("(When does it close?) It closes at noon on Monday.", "(When does it close?)"),
+        ("閉まるのはいつですか？ 月曜日に閉まります。", "閉まるのはいつですか？"),
+        ("The keeper of the Clock is Greta Holm. Her phone number is 555.", "The keeper of the Clock is Greta Holm."),
+        ("The Lock is kept by Greta Holm. Her phone number is 555.", ""),
+    ],
+)
+def test_a_question_stands_once_before_its_answer_and_a_title_is_told_by_whole_words(text: str, context: str) -> None:
+    *_, last = texts(unit_of("Lock", Piece(BlockKind.PARAGRAPH, text)))
+    assert last.said.context == context
+
+
+@pytest.mark.parametrize(
     ("text", "words", "found"),
     [
         (SENTENCE, 'called "Bertha",', 'called "Bertha'),

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -239,6 +240,14 @@ def test_uploads_that_arrive_together_take_the_lock_of_their_process_once(tmp_pa
     own.acquire(timeout=0)
 
 
+def test_an_upload_that_is_stopped_after_a_broken_line_has_not_failed(tmp_path: Path) -> None:
+    uploads = Uploads(tmp_path, ServerLimits(), ReadingLimits())
+    item = uploads.keep("birds.jsonl", BytesIO(b'{torn\n{"text": "The avocet wades."}\n'))
+    assert list(uploads.read(item, 10, iter((False, *[True] * 9)).__next__)) == []
+    assert [one.text for one in uploads.read(item, 10, lambda: False)] == ["The avocet wades."]
+    uploads.release()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="no file here refuses to be read")
 def test_an_upload_that_cannot_be_read_now_is_kept_until_it_can(make_app: MakeApp, tmp_path: Path) -> None:
     app = make_app()
@@ -291,6 +300,31 @@ def test_an_upload_that_cannot_be_read_now_keeps_no_other_from_being_indexed(mak
         job = ended(client, job)
         assert (job["state"], [item["reason"] for item in job["items"][1:]]) == ("done", ["", "", ""])
         assert titles(client) == {*FACTS, "bittern", "crake", "dunlin"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no file here refuses to be read")
+def test_a_version_that_could_not_be_read_in_time_does_not_replace_a_later_one(
+    make_app: MakeApp, tmp_path: Path
+) -> None:
+    app = make_app()
+    with client_of(app) as client:
+        with app.state.services.workspaces.get("north").writing:
+            files = [
+                ("crake.txt", b"The crake calls."),
+                ("dunlin.txt", b"One."),
+                ("crake.txt", b"The crake is silent."),
+            ]
+            job = client.post("/api/documents", files=[("files", file) for file in files]).json()
+            [stored] = files_with(tmp_path / "north" / "uploads", b"calls")
+            kept = stored.rename(tmp_path / "crake")
+            stored.symlink_to("/proc/self/mem")
+        assert [item["state"] for item in ended(client, job)["items"]] == ["stopped", "done", "stopped"]
+        stored.unlink()
+        kept.replace(stored)
+        client.post(f"/api/jobs/{job['id']}/resume")
+        *_, last = ended(client, job)["items"]
+        [document] = last["documents"]
+        assert client.get(f"/api/documents/{document}").json()["text"] == "The crake is silent."
 
 
 def test_files_that_no_job_names_were_never_acknowledged(make_app: MakeApp, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def make_plan(question: str, most_hops: int, longest: int) -> Plan:
 
 def _in_two_steps(found: re.Match[str]) -> str:
     """`the mother of the spouse of` for `the mother-in-law of`, `'s spouse's mother` for `'s mother-in-law`."""
-    first, then = RELATIVES[found["relative"].lower()].split()
+    first, then = RELATIVES[found["relative"]].split()
     return f"the {then} of the {first} of" if found["of"] else f"'s {first}'s {then}"
 
 

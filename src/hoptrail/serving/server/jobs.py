@@ -68,8 +68,7 @@ class Job(JobRecord):
     progress: Progress = field(default_factory=Progress)
     error: dict[str, str] | None = None
     stop: Event = field(default_factory=Event)
-    batch: int = 1
-    """Maximum number of documents in the next batch."""
+    batch: int = 1  # the maximum number of documents in the next batch
 
     @property
     def left(self) -> list[Item]:
@@ -297,11 +296,9 @@ class Worker:
         self._uploads = uploads
         self._journal = journal
         self._metrics = metrics
-        self._unrecorded: dict[str, Job] = {}
-        """Jobs whose states the journal lacks, because it could not be written."""
+        self._unrecorded: dict[str, Job] = {}  # jobs whose states the journal lacks, because it could not be written
         self._longest = workspace.index.settings.reading.parsing_seconds
-        self._allowed: dict[str, int] = {}
-        """Seconds allowed for parsing the next document of a client, if it is not the longest time."""
+        self._allowed: dict[str, int] = {}  # seconds for parsing the next document of a client, if not the longest time
 
     def take_turn(self, job: Job) -> None:
         """Run one turn of a job, once no other thread of this server writes, and record what came of it."""
@@ -387,6 +384,9 @@ class Worker:
             except DocumentError as failure:
                 item.state, item.reason = State.STOPPED if failure.temporary else State.FAILED, failure.reason
                 self._metrics.documents.labels(item.state).inc()
+                for other in job.left if failure.temporary else ():  # a later version is not to be replaced by this one
+                    if other.whole_name == item.whole_name:
+                        other.state, other.reason = item.state, item.reason
         return documents
 
     def _read(self, job: Job, item: Item) -> list[Document]:

@@ -148,7 +148,7 @@ class Uploads:
                 yield document
             else:
                 failures.append(f"{source.removeprefix(place)[1:]}: an earlier document has this id")
-        if failures and not found:
+        if failures and not found and not stopped():
             raise DocumentError(upload.name, failures[0])
         said = [*failures, *notes]
         rest = [f"and {len(said) - NOTES} more notes like these"] if len(said) > NOTES else []
