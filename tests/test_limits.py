@@ -91,10 +91,10 @@ def test_what_is_too_long_is_found(tmp_path: Path) -> None:
 LINES = {
     ".": 518,
     "corpus": 5166,
-    "documents": 10_744,
+    "documents": 10_743,
     "evaluation": 2132,
     "execution": 85,
-    "hoptrail": 42_937,
+    "hoptrail": 42_934,
     "hoptrail_papers": 11_536,
     "hoptrail_scale": 2065,
     "index": 2076,
@@ -105,7 +105,7 @@ LINES = {
     "serving": 6193,
     "structures": 1557,
     "system": 166,
-    "text": 1414,
+    "text": 1412,
     "types": 676,
 }
 """Lines of each folder of the engine (`.` are the modules at the top), and of each package."""
