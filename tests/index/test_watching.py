@@ -269,21 +269,29 @@ for report in watching.watch(index, [sys.argv[2]], ["hybrid"], Watcher(), sync=T
 """
 
 
+@contextmanager
+def watching_process(index: Index, world: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that watches, and has indexed what is there."""
+    command = [sys.executable, "-c", KILLED, str(index.folder), str(world)]
+    there = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=there) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "6\n"
+            yield process
+        finally:
+            process.kill()
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("after", [0.0, 0.25])
 def test_a_kill_in_the_middle_of_a_watch_loses_nothing(index: Index, world: Path, after: float) -> None:
-    command = [sys.executable, "-c", KILLED, str(index.folder), str(world)]
-    there = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=there)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "6\n"
-    for number in range(40):
-        write(world / f"new {number}.txt", f"Town {number} stands on the Isk.")
-    (world / "Lindeth.txt").unlink()
-    time.sleep(0.4 + after)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
+    with watching_process(index, world) as process:
+        for number in range(40):
+            write(world / f"new {number}.txt", f"Town {number} stands on the Isk.")
+        (world / "Lindeth.txt").unlink()
+        time.sleep(0.4 + after)
+        process.send_signal(signal.SIGKILL)
     assert set(FACTS) - {"Lindeth"} <= set(titles(index)), "what was acknowledged is there"
     index.add(world, ["hybrid"], sync=True)
     assert set(titles(index)) == {*FACTS, *(f"new {number}" for number in range(40))} - {"Lindeth"}
@@ -293,14 +301,7 @@ def test_a_kill_in_the_middle_of_a_watch_loses_nothing(index: Index, world: Path
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_an_interrupt_ends_a_watch(index: Index, world: Path) -> None:
-    command = [sys.executable, "-c", KILLED, str(index.folder), str(world)]
-    there = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=there) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "6\n"
+    with watching_process(index, world) as process:
         time.sleep(1.0)  # it waits for changes
         process.send_signal(signal.SIGINT)
-        try:
-            process.wait(LONG)
-        finally:
-            process.kill()
+        process.wait(LONG)

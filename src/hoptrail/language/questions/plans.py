@@ -2,7 +2,7 @@
 
 The question tagger says whether a question is to be taken apart, and marks the innermost description (`the town where Ada was
 born`). That becomes a question and leaves its number, `#1`, in the rest, which is tagged again (from the inside, as in
-ChainRAG and HiRAG). So every piece of a plan is a piece of the question.
+ChainRAG and HiRAG). So every piece of a plan is a piece of the question, but for relatives who are told in two steps.
 """
 
 from __future__ import annotations
