@@ -36,6 +36,7 @@ from training.manifest import (
     own_source,
     shipped_manifest,
     trained_on,
+    write_trained,
 )
 from training.mixture import MULTI_HOP, READING, SHARES, read_pools
 from training.question_rows import FOLDER as ASKED
@@ -104,7 +105,7 @@ def export(checkpoints: Sequence[Path], out: Path, data: Path) -> Manifest:
     progress, settings = loaded[-1]["progress"], loaded[-1]["settings"]
     out.mkdir(parents=True, exist_ok=True)
     _write_mean([kept["reader"] for kept in loaded], out / WEIGHTS)
-    trained_on(learned_texts(data, settings["seed"])).write(out / TRAINED)
+    write_trained(trained_on(learned_texts(data, settings["seed"])), out / TRAINED)
     of_others = shipped_manifest().model_dump(
         include={"tagger_sha256", "tagger_examples", "writer_sha256", "writer_rows", "values_sha256", "values_examples"}
     )

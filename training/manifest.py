@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from hoptrail.models.networks import TRAINED, Trained, fingerprint, read_trained
+from hoptrail.models.networks import TRAINED, fingerprint, read_trained
 
 MANIFEST, WEIGHTS = "manifest.json", "weights.npz"
 LICENCE, OWN_LICENCE = "CC-BY-SA-4.0", "Apache-2.0"
@@ -100,9 +100,14 @@ def shipped_manifest() -> Manifest:
     return Manifest.model_validate_json((PACKAGE / MANIFEST).read_text("utf-8"))
 
 
-def trained_on(texts: Iterable[str]) -> Trained:
-    """The fingerprints of questions, texts and ids."""
-    return Trained(np.array(sorted({fingerprint(text) for text in texts}), np.uint64))
+def trained_on(texts: Iterable[str]) -> NDArray[np.uint64]:
+    """The fingerprints of questions, texts and ids, sorted."""
+    return np.array(sorted({fingerprint(text) for text in texts}), np.uint64)
+
+
+def write_trained(fingerprints: NDArray[np.uint64], path: Path) -> None:
+    """Write fingerprints as `read_trained` reads them."""
+    path.write_bytes(fingerprints.astype("<u8").tobytes())
 
 
 def enter(part: str, file_name: str, learned: Iterable[str], *sources: Source, **counts: int) -> None:
@@ -110,7 +115,7 @@ def enter(part: str, file_name: str, learned: Iterable[str], *sources: Source, *
     of these paths as they are now, and the texts that it learned from in the fingerprints.
     """
     known = read_trained(PACKAGE / TRAINED).fingerprints
-    Trained(np.union1d(known, trained_on(learned).fingerprints)).write(PACKAGE / TRAINED)
+    write_trained(np.union1d(known, trained_on(learned)), PACKAGE / TRAINED)
     digests = {f"{part}_sha256": PACKAGE / file_name, "trained_sha256": PACKAGE / TRAINED}
     manifest, update = shipped_manifest(), {name: digest_of_file(path) for name, path in digests.items()}
     files = {one.path: one for one in (*manifest.sources, *sources)}

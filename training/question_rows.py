@@ -2,7 +2,8 @@
 
     messages.jsonl    `Hi! [[When was it serviced?]] Thanks!`, with the kind of each question, or the reply to a message without
     follow-ups.jsonl  one or two questions and answers before, a message, and what it asks, best wording first; [] for nothing
-    plans.jsonl       `When was [[the person who signed the lease]] born?`, `Is {{A}} older than {{B}}?`, or neither
+    plans.jsonl       `When was [[the person who signed the lease]] born?`, `Is {{A}} older than {{B}}?`, neither, or both
+                      where the values are those of another: `Which film has the older [[director]], {{A}} or {{B}}?`
     kinds.jsonl       questions of `training/written` with the kind of answer that they want
     lists.jsonl       a piece of a document, a question that wants several items, and the items with the lines they stand in
     comparisons.jsonl `Is {{A}} older than {{B}}?`, how values decide it, and their values in pieces of documents (`compared`)
@@ -44,6 +45,14 @@ _RETITLED = 4  # copies of a public question, with other titles
 _RELATIVE = re.compile(r"Who is the (father|mother|spouse|sibling|child) of ([^#]+)\?")
 _RELATIVES = "father mother parent spouse husband wife sibling brother sister child son daughter".split()
 _RELATED = 6  # chains of two relatives for each person that a public question names
+_LEADS = [
+    tuple(one.split())
+    for one in (
+        "novel author,song composer,song singer,band singer,firm founder,castle builder,tower architect,magazine editor,show"
+        " creator,town mayor,house owner,team coach,album producer,ship captain,school teacher,shop manager,play writer"
+    ).split(",")
+]
+"""Kinds of things, and whom each has, in place of films and directors."""
 _FRAGMENT = 3  # words of a follow-up that is asked with all of them
 _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
 """Weights of what was written by hand, of questions out of it, of public questions and of what is made from rows."""
@@ -53,8 +62,9 @@ _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
 class QuestionExample:
     """A message, perhaps with a `text`, and what is known; None: that is not taught.
 
-    `asked` are the places of its questions; `inner` is that of a chain's innermost description, `sides` are what is compared;
-    `rule` is how their values decide; `items` are those in the text; `when` are the words for a time.
+    `asked` are the places of its questions; `sides` are what is compared, `rule` is how their values decide; `inner` is the place
+    of a chain's innermost description, or of the noun for what leads from the sides to their values, if there is one; `items` are
+    those in the text; `when` are the words for a time.
     """
 
     message: str
@@ -72,14 +82,14 @@ class QuestionExample:
     weight: float = 1.0
 
 
-def unmarked(text: str) -> tuple[str, tuple[Extent, ...]]:
-    """A text without its marks, and the places that these enclosed."""
+def unmarked(text: str, marks: Sequence[str] = ("]]", "}}")) -> tuple[str, tuple[Extent, ...]]:
+    """A text without its marks, and the places that those which end with one of `marks` enclosed."""
     plain, places, last, opened = "", [], 0, 0
     for mark in _MARK.finditer(text):
         plain, last = plain + text[last : mark.start()], mark.end()
         if mark.group() in {"[[", "{{"}:
             opened = len(plain)
-        else:
+        elif mark.group() in marks:
             places.append((opened, len(plain)))
     return plain + text[last:], tuple(places)
 
@@ -108,9 +118,12 @@ def asking(data: Path = DATA) -> list[QuestionExample]:
 
 
 def planned(data: Path = DATA) -> list[QuestionExample]:
-    """Questions with the form of each, and comparisons of other titles."""
+    """Questions with the form of each, comparisons of other titles, and questions about one side, which are comparisons, too."""
     made = (example for row in _of_relatives(data) for example in of_plan(row, _MADE))
-    return [*(one for one in examples(data) if one.form is not None and not one.text), *_of_titles(data), *made]
+    titled, rows = list(_of_titles(data)), map(of_comparison, read_lines(FOLDER / "comparisons.jsonl"))
+    halves = (replace(one, form=QuestionForm.COMPARE) for one in _one_sided((*rows, *titled)))
+    whole = (one for one in examples(data) if one.form is not None and not one.text)
+    return [*whole, *_plain(), *titled, *made, *halves]
 
 
 def timed(folder: Path = FOLDER) -> list[QuestionExample]:
@@ -124,19 +137,35 @@ def compared(data: Path = DATA) -> list[QuestionExample]:
     plans = [
         example for row in read_lines(FOLDER / "plans.jsonl") for example in of_plan(row) if "#" not in example.message
     ]
-    none = [replace(example, sides=()) for example in plans if not example.sides][::2]
-    halves = [half for at, row in enumerate(rows) for half in (_one_sided(row, at % 2), _with_values(row)) if half]
-    return [*map(of_comparison, rows), *halves, *(one for one in plans if one.sides), *none, *_of_titles(data)]
+    none = [replace(one, sides=()) for one in (*[one for one in plans if not one.sides][::2], *_plain())]
+    whole, titled = [of_comparison(row) for row in rows], list(_of_titles(data))
+    halves = _one_sided((*whole, *titled))
+    return [
+        *whole,
+        *halves,
+        *filter(None, map(_with_values, rows)),
+        *(one for one in plans if one.sides),
+        *none,
+        *titled,
+    ]
 
 
-def _one_sided(row: Mapping[str, Any], side: int) -> QuestionExample:
-    """The question about one side, as `find_comparison` asks it."""
-    question, places = unmarked(row["question"])
-    own = question[slice(*places[side])]
-    text = one_sided(question, places, own)
-    start = text.index(own, places[0][0])
-    rule = ComparisonRule[row["rule"].upper()]
-    return QuestionExample(text, sides=((start, start + len(own)),), rule=rule, weight=_PARTS)
+def _plain() -> list[QuestionExample]:
+    """Questions that a single statement answers: next to none is taken apart."""
+    return [
+        replace(_alone(row["question"], row["kind"], _MADE), form=QuestionForm.SINGLE)
+        for row in read_lines(FOLDER / "kinds.jsonl")
+    ]
+
+
+def _one_sided(examples: Iterable[QuestionExample]) -> Iterator[QuestionExample]:
+    """The questions about one side of each, as `find_comparison` asks them."""
+    for at, example in enumerate(examples):
+        if example.sides and len(example.sides) == 2:
+            own = example.message[slice(*example.sides[at % 2])]
+            text = one_sided(example.message, example.sides, own)
+            start = text.index(own, example.sides[0][0])
+            yield QuestionExample(text, sides=((start, start + len(own)),), rule=example.rule, weight=_PARTS)
 
 
 def _with_values(row: Mapping[str, Any]) -> QuestionExample | None:
@@ -162,10 +191,25 @@ def _of_titles(data: Path) -> Iterator[QuestionExample]:
             if len(sides) == 2 and sides[0][1] < sides[1][0]:
                 (first, end), (start, last) = sides
                 own = question[first:end], question[start:last]
-                for one, other in (own, *(draw.sample(known, 2) for _ in range(_RETITLED))):
-                    marked = f"{question[:first]}{{{{{one}}}}}{question[end:start]}{{{{{other}}}}}{question[last:]}"
-                    text, places = unmarked(marked)
-                    yield QuestionExample(text, form=QuestionForm.COMPARE, sides=places)
+                around = question[:first], question[end:start], question[last:]
+                led = row["type"] == "bridge_comparison"
+                others = [draw.sample(known, 2) for _ in range(_RETITLED * (1 + 2 * led))]
+                for one, other in (own, *others):
+                    before, between, after = _led_by_another(around, draw) if led else around
+                    marked = f"{before}{{{{{one}}}}}{between}{{{{{other}}}}}{after}"
+                    yield from of_plan({"question": marked, "how": "compare"}, 1.0)
+
+
+def _led_by_another(around: Sequence[str], draw: random.Random) -> list[str]:
+    """The words around the sides of a question about the directors of films, perhaps about others instead, with a mark."""
+    kind, lead = draw.choice((("film", "director"), *_LEADS))
+    marked, changed = False, []
+    for words in around:
+        text = words.replace("film", kind)
+        if not marked and "director" in text:
+            text, marked = re.sub("director(s?)", rf"[[{lead}\1]]", text, count=1), True
+        changed.append(text.replace("director", lead))
+    return changed
 
 
 def _of_relatives(data: Path) -> Iterator[dict[str, Any]]:
@@ -224,14 +268,13 @@ def of_follow_up(row: Mapping[str, Any]) -> QuestionExample:
 
 def of_plan(row: Mapping[str, Any], weight: float = _OWN) -> Iterator[QuestionExample]:
     """A question and how it is taken apart; nothing if a chain has other than one mark."""
-    question, places = unmarked(row["question"])
+    (question, described), (_, sides) = unmarked(row["question"], ["]]"]), unmarked(row["question"], ["}}"])
     form = QuestionForm[row["how"].upper()]
-    if (form is QuestionForm.CHAIN and len(places) != 1) or (form is QuestionForm.COMPARE and len(places) < 2):
+    if (form is QuestionForm.CHAIN and len(described) != 1) or (form is QuestionForm.COMPARE and len(sides) < 2):
         return
-    inner = places[0] if form is QuestionForm.CHAIN else None
-    sides = places if form is QuestionForm.COMPARE else None
+    inner = next(iter(described), None)
     whole, kind = ((0, len(question)),), _kind(row.get("kind"))
-    yield QuestionExample(question, asked=whole, kind=kind, form=form, inner=inner, sides=sides, weight=weight)
+    yield QuestionExample(question, asked=whole, kind=kind, form=form, inner=inner, sides=sides or None, weight=weight)
 
 
 def of_list(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
@@ -247,10 +290,11 @@ def of_list(row: Mapping[str, Any]) -> Iterator[QuestionExample]:
 
 
 def of_comparison(row: Mapping[str, Any]) -> QuestionExample:
-    """The question alone."""
+    """The question alone; what leads from a side to its value is not marked in these rows."""
     question, sides = unmarked(row["question"])
     whole, rule = ((0, len(question)),), ComparisonRule[row["rule"].upper()]
-    return QuestionExample(question, asked=whole, form=QuestionForm.COMPARE, sides=sides, rule=rule, weight=_PARTS)
+    form = None if any(len(side["lines"]) > 1 for side in row["sides"]) else QuestionForm.COMPARE
+    return QuestionExample(question, asked=whole, form=form, sides=sides, rule=rule, weight=_PARTS)
 
 
 def of_time(row: Mapping[str, Any]) -> QuestionExample:

@@ -30,10 +30,8 @@ from hoptrail.models.question_tagger import (
     LONGEST,
     LONGEST_QUESTION,
     LONGEST_TEXT,
-    NARROW,
     QUESTIONS,
     Extent,
-    QuestionForm,
 )
 from training.descent import descend
 from training.listed import listed
@@ -47,6 +45,7 @@ NARROW_LAYERS = tuple(name for name in LAYERS if name)
 _CLS, _SEP = 101, 102
 _BUDGET, _SORTED = 1024, 512  # word pieces of a step, and examples that are sorted by length together
 _DROPPED = 0.1
+NARROW = 192  # the width of the narrow layers
 UNTAUGHT = -100
 TAGS = ("asked", "items", "sides", "when")
 """The heads that tag every piece of a text."""
@@ -126,8 +125,7 @@ def taught(example: QuestionExample, tokenizer: Tokenizer) -> Taught:
     tags = {name: _tags(offsets[at], places, starts[at], len(ids)) for name, at, places in tagged if places is not None}
     inner: Extent | None = None
     if example.form is not None:
-        is_chain = example.form is QuestionForm.CHAIN and example.inner
-        inner = _pieces(offsets[0], example.inner, 1) if is_chain and example.inner else (0, 0)
+        inner = _pieces(offsets[0], example.inner, 1) if example.inner else (0, 0)
     return Taught(ids, segments, example.weight, whole, tags, inner)
 
 

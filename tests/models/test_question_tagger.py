@@ -51,10 +51,10 @@ def test_places_are_those_of_the_text() -> None:
     message = "Hi, quick one: when was the boiler last serviced? Thanks!"
     ((start, end),) = tag_message(message).asked
     assert message[start:end] == "when was the boiler last serviced?"
-    question = "When was the person who signed the lease of Unit 4 born?"
+    question = "When was the person who signed the lease of Mill Lane 4 born?"
     described = tag_question(question).inner
     assert described
-    assert question[slice(*described)] == "the person who signed the lease of Unit 4"
+    assert question[slice(*described)] == "the person who signed the lease of Mill Lane 4"
     text = "Yard book: • The Gull was drawn by Ida Berg in the spring at Dunmere. • She was paid in June."
     marked = tag_text("Who drew the Gull?", text)
     assert [text[start:end] for (start, end), _ in marked] == ["Ida Berg"]

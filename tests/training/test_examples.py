@@ -16,7 +16,7 @@ from training.contrast import blocks
 from training.examples import Example, Verdict, answered_at
 from training.linked import linked, links_of
 from training.made import Distractors, Fact, facts, stated
-from training.manifest import trained_on
+from training.manifest import trained_on, write_trained
 from training.manuals import manual
 from training.mixture import ROUND, SHARES, Pools
 from training.sources import MultiHop, head_rows
@@ -269,7 +269,7 @@ def test_examples_are_cut_into_parts_of_the_budget() -> None:
 
 
 def test_what_was_learned_from_is_refused(tmp_path: Path) -> None:
-    trained_on(["Who keeps the harbour?", BERG, "2hop__13548_13529", "17"]).write(tmp_path / "trained.bin")
+    write_trained(trained_on(["Who keeps the harbour?", BERG, "2hop__13548_13529", "17"]), tmp_path / "trained.bin")
     trained = read_trained(tmp_path / "trained.bin")
     trained.refuse(["Who left the harbour?"], ["Another text."])
     for questions, texts in ((["who keeps  the harbour?"], []), ([], [BERG]), (["2hop__13548_13529"], [])):

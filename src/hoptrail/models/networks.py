@@ -115,9 +115,7 @@ def fingerprint(text: str) -> int:
     return int.from_bytes(digest[:8], "little")
 
 
-_TELLING = (
-    12  # characters of a text or id that tell where it is from: `17` may be any set's question, and anybody's message
-)
+_TELLING = 12  # characters that tell where a text or id is from: `17` may be any set's question, or anybody's message
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,13 +137,9 @@ class Trained:
                     said = f"the {kind} {candidate[:80]!r} was learned from"
                     raise DataError(f"{said}: measure with others, or remove it from training first")
 
-    def write(self, path: Path) -> None:
-        """Write the fingerprints as little-endian numbers of eight bytes."""
-        path.write_bytes(self.fingerprints.astype("<u8").tobytes())
-
 
 def read_trained(path: Path) -> Trained:
-    """Inverse of `Trained.write`."""
+    """The fingerprints in a file, little-endian numbers of eight bytes."""
     return Trained(np.frombuffer(path.read_bytes(), "<u8").astype(np.uint64))
 
 

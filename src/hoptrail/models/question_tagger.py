@@ -8,7 +8,7 @@ A BERT as the reader's, from whose layers its training began (`training/question
 reader's, as `questions.npz`. A head tags word pieces, or judges the whole at [CLS]:
 
     asked    pieces that begin a question, belong to it, or stand around it    (Ramshaw and Marcus 1995, section 3, for tags)
-    inner    first and last piece of the innermost description                 (Devlin et al. 2019, section 4.2, for spans)
+    inner    first and last piece of the innermost description, or of the noun for what leads to compared values, else [CLS]
     kind     what kind of answer a question wants
     form     whether a question is to be taken apart
     reply    what a message wants that asks nothing
@@ -39,9 +39,8 @@ from hoptrail.types import AnswerKind
 QUESTIONS = "questions.npz"
 LONGEST, LONGEST_QUESTION, LONGEST_TEXT = 96, 64, 256
 """Word pieces of a message, of a question before a text, and of the text."""
-NARROW = 192  # the width of the narrow layers
 _LEAST_LIKELY = 0.7  # a less likely relation is none, a less likely kind a short answer
-_LEAST_LIKELY_LIST = 0.94  # the same for lists, because what might be several things often is one
+_LEAST_SURE = 0.94  # the same for lists, because what might be several things often is one, and for a single side
 _COSTS = {"asked": 2.0, "items": 1.0, "when": 1.0, "sides": 2.0}
 """Of a place in log probability; between 1 and 4 the judged rows hardly change."""
 
@@ -85,13 +84,14 @@ class MessageTags:
 
 @dataclass(frozen=True, slots=True)
 class QuestionTags:
-    """The kind of answer that a question wants, its form, where a chain's innermost description is, what is compared, and how."""
+    """The kind of answer, the form, a chain's innermost description, what is compared, how, and the noun that leads to values."""
 
     kind: AnswerKind
     form: QuestionForm
     inner: Extent | None = None
     sides: tuple[Extent, ...] = ()
     rule: ComparisonRule = ComparisonRule.LESS
+    lead: Extent | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +121,25 @@ class QuestionTagger:
 
     def tag_question(self, question: str) -> QuestionTags:
         offsets, heads = self._heads(question)
-        odds = heads["kind"] - np.logaddexp.reduce(heads["kind"])
-        kind, form, inner = KINDS[int(odds.argmax())], QuestionForm(int(heads["form"].argmax())), heads["inner"]
+        odds, forms = (heads[name] - np.logaddexp.reduce(heads[name]) for name in ("kind", "form"))
+        kind, form = KINDS[int(odds.argmax())], QuestionForm(int(forms.argmax()))
         sides = _two_sides(heads["sides"], offsets, question) if form is QuestionForm.COMPARE else ()
         rule = ComparisonRule(int(heads["rule"].argmax()))
+        if len(sides) == 1 and forms.max() < np.log(_LEAST_SURE):
+            sides = ()  # a question about one side alone (`Is the weir older than?`) is much like others
+        is_value = len(sides) == 1 and rule is not ComparisonRule.BOTH
         is_difference = kind is AnswerKind.PASSAGE and len(sides) == 2
-        if not is_difference and odds.max() < np.log(_LEAST_LIKELY_LIST if kind is AnswerKind.LIST else _LEAST_LIKELY):
+        unlikely = odds.max() < np.log(_LEAST_SURE if kind is AnswerKind.LIST else _LEAST_LIKELY)
+        if is_value or (unlikely and not is_difference):
             kind = AnswerKind.SHORT
-        if form is not QuestionForm.CHAIN or not offsets:
-            return QuestionTags(kind, form, None, sides, rule)
+        if form is QuestionForm.SINGLE or not offsets:
+            return QuestionTags(kind, form)
+        none, inner = heads["inner"][0].sum(), heads["inner"][1 : 1 + len(offsets)]
         spans = np.where(np.tri(len(offsets), k=-1, dtype=bool), -np.inf, inner[:, :1] + inner[:, 1])
         first, last = divmod(int(spans.argmax()), len(offsets))
-        return QuestionTags(kind, form, (offsets[first][0], offsets[last][1]), sides, rule)
+        extent, is_chain = (offsets[first][0], offsets[last][1]), form is QuestionForm.CHAIN
+        lead = None if is_chain or spans.max() < none else extent
+        return QuestionTags(kind, form, extent if is_chain else None, sides, rule, lead)
 
     def tag_text(self, question: str, text: str) -> tuple[tuple[Extent, float], ...]:
         """The places in the first `LONGEST_TEXT` word pieces that answer a question, each with its words' log probability."""
@@ -155,7 +162,7 @@ class QuestionTagger:
 
     def _run(self, message: str, text: str | None = None) -> tuple[list[Extent], dict[str, FloatMatrix]]:
         """Tag a message, or a question before a text: the offsets of the word pieces of what comes last, and the logits of each
-        head, for these pieces or for the whole.
+        head, for these pieces (of `inner` for all) or for the whole.
         """
         texts, longest = ([message], [LONGEST]) if text is None else ([message, text], [LONGEST_QUESTION, LONGEST_TEXT])
         ids = [CLS]
@@ -164,7 +171,7 @@ class QuestionTagger:
             ids += [*encoded.ids[:most], SEP]
         found = self._network.run((*_TAGGED, *_JUDGED), ids, len(ids) if text is None else first)
         heads = dict(zip((*_TAGGED, *_JUDGED), found, strict=True))
-        heads |= {name: heads[name][first : first + len(offsets)] for name in _TAGGED}
+        heads |= {name: heads[name][first : first + len(offsets)] for name in _TAGGED if name != "inner"}
         return offsets, heads
 
     def _stretches(self, message: str) -> Iterator[tuple[int, str]]:
@@ -214,9 +221,7 @@ def tag_values(question: str, values: Sequence[str]) -> ComparisonRule:
 
 
 def _two_sides(logits: FloatMatrix, offsets: Sequence[Extent], question: str) -> tuple[Extent, ...]:
-    """The sides; more than two are joined to two if dearer places join them, because titles have `and` and `or` in them, but not
-    across a comma, which parts three things.
-    """
+    """The sides; more than two are joined to two if dearer places join them (titles have `and` in them), not across a comma."""
     costs = (times * _COSTS["sides"] for times in (1, 2, 3))
     marked = (tuple(place for place, _ in _marked(logits, offsets, question, cost)) for cost in costs)
     sides = next(marked)

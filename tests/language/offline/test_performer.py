@@ -9,7 +9,7 @@ import pytest
 from hoptrail.errors import TaskFailed, UsageError
 from hoptrail.language.offline.performer import OfflineLanguage, distinct_units, lines_within
 from hoptrail.language.offline.settings import OfflineSettings
-from hoptrail.language.tasks import Abstain, Assess, Decompose, Equate, Integrate, Read, Sample, Task, Verify
+from hoptrail.language.tasks import Abstain, Assess, Decompose, Equate, Finding, Integrate, Read, Sample, Task, Verify
 from hoptrail.types import AnswerKind, Unit
 from language.offline.scripted_reader import ScriptedReader
 
@@ -119,3 +119,29 @@ def test_a_unit_that_is_found_twice_is_read_once(passage: MakeUnit) -> None:
 def test_a_list_may_be_asked_for_without_a_content_word(passage: MakeUnit) -> None:
     ports = passage("Ports", "It runs on Linux, macOS and FreeBSD.")
     assert language({}).perform(Read("List all of them.", (ports,), Abstain.ALWAYS)).value.answer is None
+
+
+def test_a_comparison_by_way_of_others_is_asked_in_four_steps(passage: MakeUnit) -> None:
+    question = "Which boat has the designer who was born later, the Gull or the Tern?"
+    value = "Which boat has the designer who was born later, {}?"
+    pages = (
+        passage("Ida Berg", "Ida Berg was born on 3 May 1850."),
+        passage("Bo Marsh", "Bo Marsh was born on 7 June 1862."),
+    )
+    performer = language(
+        {value.format("Ida Berg"): {"3 May 1850": 4.0}, value.format("Bo Marsh"): {"7 June 1862": 4.0}}
+    )
+    steps = performer.perform(Decompose(question)).value.questions
+    assert steps == (
+        "Who is the designer of the Gull?",
+        value.format("#1"),
+        "Who is the designer of the Tern?",
+        value.format("#3"),
+    )
+    answers: list[str] = []
+    for designer, page in zip(("Ida Berg", "Bo Marsh"), pages, strict=True):
+        born = performer.perform(Read(value.format(designer), (page,))).value.answer
+        assert born is not None
+        answers += [designer, born]
+    findings = tuple(Finding(step, step, answer) for step, answer in zip(steps, answers, strict=True))
+    assert performer.perform(Integrate(question, findings, ())).value.answer == "the Tern"

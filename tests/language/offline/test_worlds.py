@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 from unicodedata import normalize
 
@@ -195,12 +195,16 @@ def test_an_encoder_only_orders_candidates(world: tuple[Unit, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    "question", ["Is Ada Lunt older than Piet Korver?", "Do Ada Lunt and Piet Korver have the same trade?"]
+    ("question", "values", "answer"),
+    [
+        ("Is Ada Lunt older than Piet Korver?", ("1850", "1862"), "yes"),
+        ("Do Ada Lunt and Piet Korver have the same trade?", ("weaver", "smith"), "no"),
+    ],
 )
-def test_a_claim_that_values_decide_is_read_at_once(question: str) -> None:
-    assert OfflineLanguage().perform(Decompose(question)).value.questions == (question,)
-    finding = Finding(question, question, "no")
-    assert OfflineLanguage().perform(Integrate(question, (finding,), ())).value.answer == "no"
+def test_a_claim_is_decided_by_the_values_of_its_sides(question: str, values: Sequence[str], answer: str) -> None:
+    steps = OfflineLanguage().perform(Decompose(question)).value.questions
+    findings = tuple(Finding(step, step, value) for step, value in zip(steps, values, strict=True))
+    assert OfflineLanguage().perform(Integrate(question, findings, ())).value.answer == answer
 
 
 def test_a_number_of_a_room_is_no_open_reference(passage: MakeUnit) -> None:

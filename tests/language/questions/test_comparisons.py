@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hoptrail.language.questions.comparisons import Comparison, find_comparison, one_sided
+from hoptrail.language.questions.comparisons import Comparison, find_comparison, one_side, one_sided
 from hoptrail.models.question_tagger import ComparisonRule
 
 COMPARED = {
@@ -79,6 +79,44 @@ def test_each_side_is_asked_about_alone(marked: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "first", "then"),
+    [
+        (
+            "Which song has the composer who was born later, Low Tide or Salt Road?",
+            "Who is the composer of Low Tide?",
+            "Which song has the composer who was born later, #1?",
+        ),
+        (
+            "Are the mayors of Dunmere and Tarn from the same party?",
+            "Who is the mayor of Dunmere?",
+            "Are the mayors of #1 from the same party?",
+        ),
+        ("Which is older, the weir or the sluice?", "Which is older, the weir?", "Which is older, #1?"),
+    ],
+)
+def test_who_has_the_value_is_found_first(question: str, first: str, then: str) -> None:
+    comparison = find_comparison(question)
+    assert comparison is not None
+    assert comparison.searched[:2] == (first, then)
+    assert comparison.is_led == (first != comparison.questions[0])
+
+
+@pytest.mark.parametrize(
+    ("question", "side"),
+    [
+        ("Which song has the composer who was born later, Bo Marsh?", "Bo Marsh"),
+        ("Do both the weir have the same height?", "the weir"),
+        ("Is the coach already full?", None),
+        ("Does the office close earlier on Fridays?", None),
+        ("Are the van both insured with Tern Mutual?", None),
+        ("Which is older, the weir or the sluice?", None),
+    ],
+)
+def test_what_asks_for_the_value_of_one_side(question: str, side: str | None) -> None:
+    assert one_side(question) == side
+
+
+@pytest.mark.parametrize(
     ("rule", "values", "chosen", "claimed"),
     [
         (ComparisonRule.MORE, ("3 May 1850", "4 May 1850"), "Bo Marsh", "no"),
@@ -101,8 +139,9 @@ def test_the_values_decide(
     rule: ComparisonRule, values: tuple[str, str], chosen: str | None, claimed: str | None
 ) -> None:
     question, sides = ASKED[rule], ("Ida Berg", "Bo Marsh")
-    assert Comparison(question, sides, (), rule, claimed=False).verdict(*values) == chosen
-    assert Comparison(question, sides, (), rule, claimed=True).verdict(*values) == claimed
+    asked_for_nothing = ("", ""), ()
+    assert Comparison(question, sides, *asked_for_nothing, rule, claimed=False).verdict(*values) == chosen
+    assert Comparison(question, sides, *asked_for_nothing, rule, claimed=True).verdict(*values) == claimed
 
 
 def test_who_is_older_was_born_earlier_or_has_more_years() -> None:

@@ -143,7 +143,8 @@ class _TaskRun:
         if task.by_model:  # numbers would not be those that the prompt gives to answers
             said = [replace(finding, answer=f'the answer to "{finding.asked}"') for finding in task.findings]
             asked = references.resolve_references(task.question, said)
-        if references.unresolved(question) or not (asked != question or references.points_back(question, answered)):
+        numbered = references.REFERENCE.search(question)
+        if numbered or not (asked != question or references.points_back(question, answered)):
             return question
         completed = self.clarify(replace(task, question=asked, findings=answered))
         return completed if references.is_completion(task.question, completed, answered) else question

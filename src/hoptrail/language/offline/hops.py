@@ -17,7 +17,7 @@ from hoptrail.language.offline.answer_weights import ReadAnswer, chain_numbers, 
 from hoptrail.language.offline.statement_reading import StatementReader
 from hoptrail.language.questions.comparisons import ORDERS, Comparison
 from hoptrail.language.questions.plans import Plan
-from hoptrail.language.questions.references import complete, unresolved
+from hoptrail.language.questions.references import REFERENCE, complete
 from hoptrail.language.tasks import Finding, Reading, Step
 from hoptrail.models.question_tagger import ComparisonRule, tag_question
 from hoptrail.text.mentions import find_mentions
@@ -48,12 +48,15 @@ def read_by_hops(
         return _at_once(question, units, reader)
     else:
         by_plan = by_hops(plan, likeliest_way(question, plan, units, reader))
-    return max(by_plan, _at_once(question, units, reader), key=lambda reading: reading.confidence)
+    at_once = _at_once(question, units, reader)
+    if plan.comparison and by_plan.answer is not None and at_once.answer not in plan.comparison.sides:
+        return by_plan
+    return max(by_plan, at_once, key=lambda reading: reading.confidence)
 
 
 def _at_once(question: str, units: Sequence[Unit], reader: StatementReader) -> Reading:
     """The best answer to the whole question: one of the sides that are compared or offered, or no name in the question."""
-    sides = [question[slice(*place)] for place in tag_question(question).sides]
+    sides = [question[slice(*place)].strip(" ,") for place in tag_question(question).sides]
     named = [mention.text for mention in find_mentions(question, question=True)]
     avoided = [name for name in named if not any(same_answer(name, side) for side in sides)]
     best = next(iter(reader.ranked(question, units, avoided, pairs=True)), None)
@@ -79,7 +82,7 @@ def likeliest_way(question: str, plan: Plan, units: Sequence[Unit], reader: Stat
         longer: list[Hops] = []
         for way in ways:
             asked = complete(planned, [Finding(before, before, hop.answer) for before, hop in way])
-            if not unresolved(asked):
+            if not REFERENCE.search(asked):
                 used = [hop.answer for number, (_, hop) in enumerate(way, 1) if f"#{number}" in planned]
                 found = reader.ranked(asked, _nearest(asked, units), [*named, *used])
                 longer += ((*way, (asked, hop)) for hop in found[:_BEAM])
@@ -113,6 +116,12 @@ def compare(
     return Reading(None, _steps([side[0] for side in sides if side]))
 
 
+def read_value(asked: str, side: str, units: Sequence[Unit], values: StatementReader) -> Reading:
+    """The likeliest value of one side of a comparison, read by the reader of `values`."""
+    found = values.ranked(asked, _nearest(asked, units), [side], pairs=True, spans=True)
+    return Reading(found[0].answer, _steps([(asked, found[0])]), found[0].confidence) if found else Reading(None)
+
+
 def _steps(way: Sequence[tuple[str, ReadAnswer]]) -> tuple[Step, ...]:
     return tuple(Step(asked, one.answer, one.support) for asked, one in way)
 
@@ -133,8 +142,11 @@ def conclude(
     """The conclusion from the findings, else `reading`, which is of all the evidence, whose statements are `lines`."""
     given = [finding.answer for finding in findings]
     answer = given[-1] if given else None
-    if plan.comparison and given and findings[-1].question != question:
-        answer = plan.comparison.verdict(*given[:2]) if len(given) > 1 else None
+    if (comparison := plan.comparison) and given and findings[-1].question != question:
+        # Values found by way of others decide an order; that they differ may as well come from a wrong one.
+        values = given[1::2] if comparison.is_led else given
+        decided = reading.answer is None or (comparison.is_led and comparison.rule in ORDERS)
+        answer = comparison.verdict(*values[:2]) if decided and len(values) > 1 else None
     if answer is None:
         return reading
     if reading.answer is not None and same_value(reading.answer, answer):

@@ -22,18 +22,19 @@ from hoptrail.language import tasks
 from hoptrail.language.closeness import Close, encoder_similarity
 from hoptrail.language.entity_finders import RULES, EntityFinder, open_finder
 from hoptrail.language.offline.explanations import explain, procedure
-from hoptrail.language.offline.hops import conclude, read_by_hops
+from hoptrail.language.offline.hops import conclude, read_by_hops, read_value
 from hoptrail.language.offline.listing import list_by_reading, listing
 from hoptrail.language.offline.settings import OfflineSettings
 from hoptrail.language.offline.statement_reading import StatementReader
+from hoptrail.language.questions.comparisons import one_side
 from hoptrail.language.questions.follow_ups import complete_follow_up
 from hoptrail.language.questions.plans import Plan, make_plan
-from hoptrail.language.questions.references import clarify, complete, unresolved
+from hoptrail.language.questions.references import REFERENCE, clarify, complete
 from hoptrail.language.tasks import OFFLINE, Reading, Reply, Task
 from hoptrail.language.withholding import LEAST_SHARE, all_of, held_to, of_kind
 from hoptrail.models.encoder import Encoder
 from hoptrail.models.networks import READER, VALUE_READER
-from hoptrail.models.question_tagger import ComparisonRule, tag_question
+from hoptrail.models.question_tagger import tag_question
 from hoptrail.models.reader import Remembered, TextReader, installed_reader
 from hoptrail.text.lexicon import DEMONYMS
 from hoptrail.text.mentions import Mention, Shape
@@ -140,9 +141,11 @@ class OfflineLanguage:
         return replace(reading, notes=self._statements.looked_at(asked, units))
 
     def _read(self, question: str, units: Sequence[Unit], least: float = 0.0) -> Reading:
-        if unresolved(question):  # it cannot be answered
+        if REFERENCE.search(question):  # it cannot be answered
             return Reading(None)
         question = question[: self._settings.question_characters]
+        if side := one_side(question):
+            return read_value(question, side, units, self._values)
         plan = _plan(question, self._settings)
         reading = read_by_hops(question, plan, units, self._statements, lambda: self._values)
         if len(plan.questions) == 1 and (disputed := self._statements.disputed(question, units)):
@@ -212,9 +215,7 @@ def _sample(task: tasks.Sample, reader: StatementReader) -> tasks.Samples:
 
 def _decompose(task: tasks.Decompose, settings: OfflineSettings) -> tasks.Decomposition:
     plan = _plan(task.question, settings)
-    questions = plan.questions
-    if plan.comparison and plan.comparison.claimed and plan.comparison.rule is not ComparisonRule.BOTH:
-        questions = (task.question,)  # one reading compares both: of one side it asks nothing (`Is the weir older?`)
+    questions = plan.searched if plan.comparison and plan.comparison.is_led else plan.questions
     if not task.one_at_a_time:
         return tasks.Decomposition(questions)
     answered = all(finding.answer is not None for finding in task.findings)

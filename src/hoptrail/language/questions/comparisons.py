@@ -1,6 +1,7 @@
 """Comparison questions: two sides, the question asked of each alone, and what their values say.
 
-The question tagger marks the sides and tells how their values decide. The reader has learned to read the value of one side from a
+The question tagger marks the sides, tells how their values decide, and marks the noun for what leads to these if they are
+another's (`Which film has the older director, A or B?`). The reader has learned to read the value of one side from a
 question that names it alone (`training/compared.py`): `Which is older, the weir?`.
 """
 
@@ -11,29 +12,31 @@ from dataclasses import dataclass
 
 from hoptrail.models.question_tagger import ComparisonRule, Extent, tag_question, tag_values
 from hoptrail.text.dates import dates_within
-from hoptrail.text.lexicon import FUNCTION_WORDS
+from hoptrail.text.lexicon import FUNCTION_WORDS, PREPOSITIONS, is_person_noun, word_set
 from hoptrail.text.values import date_order, read_amount, read_date, same_value
 from hoptrail.text.words import words
 from hoptrail.types import AnswerKind
 
+_BORDERS = PREPOSITIONS | word_set(
+    "who whose whom that which where when"
+)  # end the noun that a description begins with
 ORDERS = frozenset({ComparisonRule.LESS, ComparisonRule.MORE})
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two sides, and the question for each. `searched` are these questions, each followed by the same about what is found for it
-    (`#1`), because a side may only lead to the value. `claimed`: yes or no is asked; of an order, whether it holds of the first.
+    """Two sides, and the question for each. `searched` are what leads from each to its value (`Who is the director of A?`) if it
+    `is_led`, else that question, and after each the question about what is found for it (`#1`), because a side may only lead
+    there. `claimed`: yes or no is asked; of an order, whether it holds of the first.
     """
 
     question: str
     sides: tuple[str, str]
+    questions: tuple[str, str]
     searched: tuple[str, ...]
     rule: ComparisonRule
     claimed: bool
-
-    @property
-    def questions(self) -> tuple[str, str]:
-        return self.searched[0], self.searched[2]
+    is_led: bool = False
 
     def verdict(self, first: str | None, second: str | None) -> str | None:
         """The answer from both sides' values, for BOTH from a yes or no of each; None if one is missing or they do not decide."""
@@ -60,8 +63,19 @@ def find_comparison(question: str) -> Comparison | None:
     if len(tags.sides) != 2 or not (claimed or tags.rule in ORDERS):
         return None
     one, other = (question[start:end].strip(" ,") for start, end in tags.sides)
-    searched = tuple(one_sided(question, tags.sides, side) for side in (one, "#1", other, "#3"))
-    return Comparison(question, (one, other), searched, tags.rule, claimed)
+    first, then, second, last = (one_sided(question, tags.sides, side) for side in (one, "#1", other, "#3"))
+    noun = question[slice(*tags.lead)].removesuffix("s") if tags.lead else ""
+    leading = [asked_for(f"the {noun} of {side}") for side in (one, other)] if noun else [first, second]
+    searched = leading[0], then, leading[1], last
+    return Comparison(question, (one, other), (first, second), searched, tags.rule, claimed, bool(noun))
+
+
+def one_side(question: str) -> str | None:
+    """The side of a question about the value of one side alone. Raises: ModelUnavailable: as for `tag_question`."""
+    tags = tag_question(question)
+    if len(tags.sides) != 1 or tags.rule is ComparisonRule.BOTH:
+        return None
+    return question[slice(*tags.sides[0])].strip(" ,")
 
 
 def one_sided(question: str, sides: Sequence[Extent], side: str) -> str:
@@ -71,6 +85,14 @@ def one_sided(question: str, sides: Sequence[Extent], side: str) -> str:
     if all(word.lower in FUNCTION_WORDS for word in words(between)):
         between = ""
     return question[:first] + side + between.rstrip() + question[last:]
+
+
+def asked_for(described: str) -> str:
+    """The question for a description: with `Who` for that of a person, else `What`."""
+    said = [word.lower for word in words(described)]
+    border = next((at for at, word in enumerate(said) if at and word in _BORDERS), len(said))
+    person = said[border - 1 : border + 1][1:] == ["who"] or is_person_noun(said[border - 1])
+    return f"{'Who' if person else 'What'} is {described}?"
 
 
 def _order(first: str, second: str) -> int | None:

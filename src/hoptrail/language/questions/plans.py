@@ -10,15 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from hoptrail.language.questions.comparisons import Comparison, find_comparison
+from hoptrail.language.questions.comparisons import Comparison, asked_for, find_comparison
 from hoptrail.models.prompt_text import whole_text
 from hoptrail.models.question_tagger import Extent, tag_question
-from hoptrail.text.lexicon import PREPOSITIONS, RELATIVE, RELATIVES, is_person_noun, word_set
+from hoptrail.text.lexicon import RELATIVE, RELATIVES
 from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.words import words
-
-_BORDERS = PREPOSITIONS | word_set("who whose whom that which where when")
-"""What ends the noun that a description begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +57,9 @@ def _chain(question: str, most: int) -> tuple[str, ...]:
     while len(steps) < most - 1 and (extent := _innermost(question)):
         start, end = extent
         described = question[start:end]
-        if described == question.strip(" ?.!") or _asked(described) == question:
+        if described == question.strip(" ?.!") or asked_for(described) == question:
             break
-        steps.append(_asked(described))
+        steps.append(asked_for(described))
         question = f"{question[:start]}#{len(steps)}{question[end:] or '?'}"
     return (*steps, question)
 
@@ -74,7 +71,7 @@ def _innermost(question: str) -> Extent | None:
         start, end = extent[0], extent[0] + len(question[slice(*extent)].rstrip(" ?.!"))
         if len(words(question[start:end])) < 2:
             return None
-        asked = _asked(question[start:end])
+        asked = asked_for(question[start:end])
         offset = asked.index(question[start:end]) - start
         inner = tag_question(asked).inner
         within = inner and (inner[0] - offset, inner[1] - offset)
@@ -82,11 +79,3 @@ def _innermost(question: str) -> Extent | None:
             return start, end
         extent = within
     return None
-
-
-def _asked(described: str) -> str:
-    """The question for a description: with `Who` for that of a person, else `What`."""
-    said = [word.lower for word in words(described)]
-    border = next((at for at, word in enumerate(said) if at and word in _BORDERS), len(said))
-    person = said[border - 1 : border + 1][1:] == ["who"] or is_person_noun(said[border - 1])
-    return f"{'Who' if person else 'What'} is {described}?"

@@ -94,10 +94,6 @@ def clarify(question: str, context: str) -> str:
     return question if context in question else f"{question} {context}"
 
 
-def unresolved(question: str) -> bool:
-    return REFERENCE.search(question) is not None
-
-
 def word_references(question: str, earlier: Sequence[str]) -> str:
     """The sub-question in words: `Where was this person born?` for `Where was #1 born?` after `Who wrote it?`."""
 
