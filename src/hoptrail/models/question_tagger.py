@@ -125,7 +125,7 @@ class QuestionTagger:
         kind, form = KINDS[int(odds.argmax())], QuestionForm(int(forms.argmax()))
         sides = _two_sides(heads["sides"], offsets, question) if form is QuestionForm.COMPARE else ()
         rule = ComparisonRule(int(heads["rule"].argmax()))
-        if len(sides) == 1 and forms.max() < np.log(_LEAST_SURE):
+        if len(sides) == 1 and (kind is AnswerKind.LIST or forms.max() < np.log(_LEAST_SURE)):
             sides = ()  # a question about one side alone (`Is the weir older than?`) is much like others
         is_value = len(sides) == 1 and rule is not ComparisonRule.BOTH
         is_difference = kind is AnswerKind.PASSAGE and len(sides) == 2
