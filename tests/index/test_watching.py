@@ -248,6 +248,7 @@ class TestDue:
 
 
 KILLED = """
+import signal
 import sys
 from pathlib import Path
 from hoptrail.index.index import Index
@@ -261,6 +262,7 @@ class Slow(HashingEncoder):
         time.sleep(0.2)
         return super().encode(texts)
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what was started in the background ignores it
 index = Index(sys.argv[1])
 index.encoder = Slow()
 watching.QUIET, watching.LONGEST, watching.RETRY = 0.2, 5.0, 0.2
