@@ -45,13 +45,10 @@ _RETITLED = 4  # copies of a public question, with other titles
 _RELATIVE = re.compile(r"Who is the (father|mother|spouse|sibling|child) of ([^#]+)\?")
 _RELATIVES = "father mother parent spouse husband wife sibling brother sister child son daughter".split()
 _RELATED = 6  # chains of two relatives for each person that a public question names
-_LEADS = [
-    tuple(one.split())
-    for one in (
-        "novel author,song composer,song singer,band singer,firm founder,castle builder,tower architect,magazine editor,show"
-        " creator,town mayor,house owner,team coach,album producer,ship captain,school teacher,shop manager,play writer"
-    ).split(",")
-]
+_LEADS = (
+    "novel author,song composer,song singer,band singer,firm founder,castle builder,tower architect,magazine editor,show creator,"
+    "town mayor,house owner,team coach,album producer,ship captain,school teacher,shop manager,play writer"
+).split(",")
 """Kinds of things, and whom each has, in place of films and directors."""
 _FRAGMENT = 3  # words of a follow-up that is asked with all of them
 _OWN, _PARTS, _PUBLIC, _MADE = 1.5, 0.75, 0.5, 0.6
@@ -137,17 +134,9 @@ def compared(data: Path = DATA) -> list[QuestionExample]:
     plans = [
         example for row in read_lines(FOLDER / "plans.jsonl") for example in of_plan(row) if "#" not in example.message
     ]
-    none = [replace(one, sides=()) for one in (*[one for one in plans if not one.sides][::2], *_plain())]
-    whole, titled = [of_comparison(row) for row in rows], list(_of_titles(data))
-    halves = _one_sided((*whole, *titled))
-    return [
-        *whole,
-        *halves,
-        *filter(None, map(_with_values, rows)),
-        *(one for one in plans if one.sides),
-        *none,
-        *titled,
-    ]
+    none = [replace(example, sides=()) for example in plans if not example.sides][::2]
+    whole, values = [of_comparison(row) for row in rows], filter(None, map(_with_values, rows))
+    return [*whole, *_one_sided(whole), *values, *(one for one in plans if one.sides), *none, *_of_titles(data)]
 
 
 def _plain() -> list[QuestionExample]:
@@ -202,7 +191,7 @@ def _of_titles(data: Path) -> Iterator[QuestionExample]:
 
 def _led_by_another(around: Sequence[str], draw: random.Random) -> list[str]:
     """The words around the sides of a question about the directors of films, perhaps about others instead, with a mark."""
-    kind, lead = draw.choice((("film", "director"), *_LEADS))
+    kind, lead = draw.choice(("film director", *_LEADS)).split()
     marked, changed = False, []
     for words in around:
         text = words.replace("film", kind)
