@@ -477,16 +477,16 @@ def test_a_slow_file_does_not_delay_others(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_file_slower_than_its_first_try_is_read_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child, "FIRST_TRY", 0.25)
-    put(tmp_path, a__html="<p>long text" * 20_000, b__html="<p>Page.")
+    put(tmp_path, a__html="<p>long text" * 80_000, b__html="<p>Page.")
     documents, errors = read(tmp_path)
     assert errors == []
     assert names(documents) == ["b.html", "a.html"]
-    assert documents[1].text.count("long text") == 20_000
+    assert documents[1].text.count("long text") == 80_000
 
 
 def test_a_slow_file_deleted_before_its_second_try_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child, "FIRST_TRY", 0.25)
-    put(tmp_path, a__html="<p>long text" * 20_000, b__html="<p>Page.")
+    put(tmp_path, a__html="<p>long text" * 80_000, b__html="<p>Page.")
     items = read_sources([tmp_path])
     assert isinstance(next(items), Document)
     (tmp_path / "a.html").unlink()
