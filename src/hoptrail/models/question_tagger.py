@@ -125,12 +125,11 @@ class QuestionTagger:
         kind, form = KINDS[int(odds.argmax())], QuestionForm(int(forms.argmax()))
         sides = _two_sides(heads["sides"], offsets, question) if form is QuestionForm.COMPARE else ()
         rule = ComparisonRule(int(heads["rule"].argmax()))
-        if len(sides) == 1 and (kind is AnswerKind.LIST or forms.max() < np.log(_LEAST_SURE)):
-            sides = ()  # a question about one side alone (`Is the weir older than?`) is much like others
-        is_value = len(sides) == 1 and rule is not ComparisonRule.BOTH
+        if rule is ComparisonRule.BOTH or kind is AnswerKind.LIST or forms.max() < np.log(_LEAST_SURE):
+            sides = () if len(sides) == 1 else sides  # not the value of one side (`Is the weir older than?`)
         is_difference = kind is AnswerKind.PASSAGE and len(sides) == 2
         unlikely = odds.max() < np.log(_LEAST_SURE if kind is AnswerKind.LIST else _LEAST_LIKELY)
-        if is_value or (unlikely and not is_difference):
+        if len(sides) == 1 or (unlikely and not is_difference):
             kind = AnswerKind.SHORT
         if form is QuestionForm.SINGLE or not offsets:
             return QuestionTags(kind, form)

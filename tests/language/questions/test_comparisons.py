@@ -91,6 +91,11 @@ def test_each_side_is_asked_about_alone(marked: str) -> None:
             "Who is the mayor of Dunmere?",
             "Are the mayors of #1 from the same party?",
         ),
+        (
+            "Which book has the press that was founded first, Low Tide or Salt Road?",
+            "What is the press of Low Tide?",
+            "Which book has the press that was founded first, #1?",
+        ),
         ("Which is older, the weir or the sluice?", "Which is older, the weir?", "Which is older, #1?"),
     ],
 )

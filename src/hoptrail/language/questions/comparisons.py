@@ -17,9 +17,7 @@ from hoptrail.text.values import date_order, read_amount, read_date, same_value
 from hoptrail.text.words import words
 from hoptrail.types import AnswerKind
 
-_BORDERS = PREPOSITIONS | word_set(
-    "who whose whom that which where when"
-)  # end the noun that a description begins with
+_BORDERS = PREPOSITIONS | word_set("who whose whom that which where when")  # what ends a description's first noun
 ORDERS = frozenset({ComparisonRule.LESS, ComparisonRule.MORE})
 
 
@@ -64,7 +62,8 @@ def find_comparison(question: str) -> Comparison | None:
         return None
     one, other = (question[start:end].strip(" ,") for start, end in tags.sides)
     first, then, second, last = (one_sided(question, tags.sides, side) for side in (one, "#1", other, "#3"))
-    noun = question[slice(*tags.lead)].removesuffix("s") if tags.lead else ""
+    noun = question[slice(*tags.lead)] if tags.lead else ""
+    noun = noun if noun.endswith("ss") else noun.removesuffix("s")
     leading = [asked_for(f"the {noun} of {side}") for side in (one, other)] if noun else [first, second]
     searched = leading[0], then, leading[1], last
     return Comparison(question, (one, other), (first, second), searched, tags.rule, claimed, bool(noun))
@@ -72,10 +71,8 @@ def find_comparison(question: str) -> Comparison | None:
 
 def one_side(question: str) -> str | None:
     """The side of a question about the value of one side alone. Raises: ModelUnavailable: as for `tag_question`."""
-    tags = tag_question(question)
-    if len(tags.sides) != 1 or tags.rule is ComparisonRule.BOTH:
-        return None
-    return question[slice(*tags.sides[0])].strip(" ,")
+    sides = tag_question(question).sides
+    return question[slice(*sides[0])].strip(" ,") if len(sides) == 1 else None
 
 
 def one_sided(question: str, sides: Sequence[Extent], side: str) -> str:
