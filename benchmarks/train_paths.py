@@ -46,6 +46,7 @@ from hoptrail.index.indexing import BuildLanguage, update_index
 from hoptrail.language.offline.performer import OfflineLanguage
 from hoptrail.models.encoder import FloatMatrix
 from hoptrail.models.encoder_factory import open_encoder
+from hoptrail.models.reader import installed_reader
 from hoptrail.retrieval.corpus import Corpus
 from hoptrail.retrieval.paths import scoring
 from hoptrail.retrieval.paths.candidates import AS_TRAINED, CandidateSettings
@@ -335,10 +336,10 @@ def main() -> None:
             target, content = Path(scoring.__file__).parents[1] / "weights" / "paths.npz", written(scorer)
             target.write_bytes(content)
             print(f"wrote {len(content):,} bytes to {target}", file=sys.stderr)
-        encoder = open_encoder(ENCODER)
+        encoder, reader = open_encoder(ENCODER), installed_reader()
         for name in filter(None, options.judge.split(",")):
             judged = examples(name, load_dataset(data_folder(name)), work / name / INDEX_FOLDER, options.seed)
-            ranked = ((one.described, judge(one.described, scorer, encoder)) for one in judged)
+            ranked = ((one.described, judge(one.described, scorer, encoder, reader)) for one in judged)
             orders = [scoring.in_order(described, scores, AS_TRAINED.leading) for described, scores in ranked]
             rows += measured(name, judged, orders)
     print_table(("data", "hops", "questions", "all found", *MEASURES), rows)
