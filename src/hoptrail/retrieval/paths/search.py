@@ -3,11 +3,11 @@
 Candidates are found directly, along shared names and by bridged queries (`candidates.py`), described by features (`features.py`)
 and ordered by a scorer trained on training questions (`scoring.py`) and by paths that follow the question's plan.
 
-A planned path has for each step a passage, and the answer to the step that the trained reader finds in the passage's nearest
-sentence. The steps are asked of the candidates one after another. A step that refers to earlier ones is asked once for each of
-the likeliest answers found there: the third step of a chain is asked about what the second one found, where a bridged query
-fills in a single step. A path weighs more the nearer its passages are to what is asked of them, and the surer the reader is of
-its answers. A candidate gets the share of the weight of all paths that is on paths through it.
+A planned path has for each step a passage, and the answer to the step that the trained reader finds in the passage's two
+nearest sentences. The steps are asked of the candidates one after another. A step that refers to earlier ones is asked once for
+each of the likeliest answers found there: the third step of a chain is asked about what the second one found, where a bridged
+query fills in a single step. A path weighs more the nearer its passages are to what is asked of them, and the surer the reader
+is of its answers. A candidate gets the share of the weight of all paths that is on paths through it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from hoptrail.retrieval.paths.candidates import AS_TRAINED, CandidateSettings, f
 from hoptrail.retrieval.paths.features import CandidateFeatures
 from hoptrail.retrieval.paths.queries import PassageGraph, PathQueries, QuestionScores
 from hoptrail.retrieval.paths.scoring import Judged, PathScorer, in_order, stored_scorer
+from hoptrail.text.normal_forms import same_words, squeeze
 from hoptrail.text.title_scanning import name_key
 from hoptrail.types import Hit, Kind, Ranking
 
@@ -42,6 +43,7 @@ _NEARER = 0.06  # the cosine that makes a path e times as likely; an answer that
 _SURER = 2.0  # the reader's margin that does, where the reader is unsure
 _WIDTH = 6
 """Texts that a step is asked as, passages for each of them, and answers of each passage. A third more gain nothing."""
+_READ = 2  # sentences of a passage: with one fewer sides of comparisons are found, with all fewer chains
 _NONE = (-1.0, "")
 """Log weight and words where a passage has no answer."""
 
@@ -146,19 +148,21 @@ class _Plan:
         return near
 
     def _answers(self, text: str, place: int, sentences: FloatMatrix) -> list[tuple[float, str]]:
-        """What the nearest sentence of a candidate answers, as keys of names, likeliest first, with log weights; nothing that
+        """What the nearest sentences of a candidate answer, as keys of names, likeliest first, with log weights; nothing that
         the question names.
         """
-        start, end = self._described.starts[place : place + 2]
-        if start == end:
+        row, start, end = self._described.candidates.rows[place], *self._described.starts[place : place + 2]
+        title = self._graph.passages([row])[int(row)].title
+        said = self._graph.texts(self._described.sentences[start:end])
+        nearest = [at for at in np.argsort(-sentences[start:end]).tolist() if not same_words(said[at], title)][:_READ]
+        if not nearest:
             return []
-        nearest = self._described.sentences[[start + int(sentences[start:end].argmax())]]
-        row = int(self._described.candidates.rows[place])
-        read = f"{self._graph.passages([row])[row].title}\n{self._graph.texts(nearest)[0]}"
+        read = f"{title}\n{squeeze(' '.join(said[at] for at in sorted(nearest)))}"
         (reading,) = self._reader.read([ToRead(text, read)])
         answers: dict[str, float] = {}
         for answer in reading.answers:  # the likeliest first
-            sure = -float(np.logaddexp(0, -answer.margin / _SURER))
-            answers.setdefault(name_key(read[answer.start : answer.end]), sure)
+            words, sure = read[answer.start : answer.end], -float(np.logaddexp(0, -answer.margin / _SURER))
+            if "\n" not in words:  # half a title is none
+                answers.setdefault(name_key(words), sure)
         asked = self._described.scores.asked
         return [(sure, key) for key, sure in answers.items() if key and self._graph.number(key) not in asked]
