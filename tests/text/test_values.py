@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hoptrail.text.lexicon import COUNTRIES
-from hoptrail.text.normal_forms import squeeze
 from hoptrail.text.values import (
     Date,
     countries_of,
@@ -18,7 +17,6 @@ from hoptrail.text.values import (
     read_number,
     same_answer,
     same_value,
-    with_measure,
 )
 
 
@@ -206,45 +204,6 @@ def test_a_whole_number_is_read_in_every_way_of_writing_it(number: int) -> None:
 def test_a_comma_before_one_or_two_digits_is_that_of_a_decimal(number: int, places: int) -> None:
     written = f"{number / 10**places:.{places}f}"
     assert read_number(written.replace(".", ",")) == read_number(written) == float(written)
-
-
-@pytest.mark.parametrize(
-    ("text", "figure", "shown"),
-    [
-        ("It costs 150 EUR a day", "150", "150 EUR"),
-        ("for £212 only", "212", "£212"),
-        ("it is € 5 each", "5", "€ 5"),
-        ("it is 5€ each", "5", "5€"),
-        ("about 50 % of it", "50", "50 %"),
-        ("about 50% of it", "50", "50%"),
-        ("at 20°C in the sun", "20", "20°C"),
-        ("at -5 °C in the snow", "-5", "-5 °C"),
-        ("it weighs 3,5 kg.", "3,5", "3,5 kg"),
-        ("it weighs 5\u00a0kg", "5", "5 kg"),
-        ("it weighs 5\nkg", "5", "5 kg"),
-        ("it holds 5 GiB", "5", "5 GiB"),
-        ("it runs at 5 Mbit/s", "5", "5 Mbit/s"),
-        ("it uses 4 kWh", "4", "4 kWh"),
-        ("7 days' notice", "7", "7 days"),
-        ("5 minutely", "5", "5"),
-        ("5 km/h", "5", "5"),
-        ("5 Ada", "5", "5"),
-        ("5  kg", "5", "5"),
-        ("2 a", "2", "2"),
-        ("room 5", "5", "5"),
-    ],
-)
-def test_a_number_is_shown_with_the_unit_beside_it(text: str, figure: str, shown: str) -> None:
-    start = text.index(figure)
-    assert with_measure(text, start, start + len(figure)) == shown
-
-
-@given(st.text(max_size=20), st.integers(0, 9999), st.text(max_size=20))
-def test_a_number_with_its_unit_stands_in_the_text(before: str, number: int, after: str) -> None:
-    text = f"{before}{number}{after}"
-    shown = with_measure(text, len(before), len(before) + len(str(number)))
-    assert str(number) in shown
-    assert shown in squeeze(text)
 
 
 @pytest.mark.parametrize("country", COUNTRIES)

@@ -108,22 +108,6 @@ def country_of(text: str) -> str | None:
     return "united states" if abbreviated["us"] else "united kingdom"
 
 
-_MEASURE = re.compile(
-    r"\s?(?:%|‰|°\s?[CF]\b|€|£|\$|(?:per\s?cent|percent|EUR|GBP|USD|CHF|SEK|NOK|DKK|JPY|CAD|AUD|euros?|pounds?|dollars?|pence|cents?"
-    r"|years?|months?|weeks?|days?|hours?|minutes?|seconds?|ms|min|mm|cm|km|kg|mg|ml|cl|litres?|liters?|metres?|meters?|miles?|feet"
-    r"|inches|knots|tonnes?|tons?|grams?|[kMGT]?B|[KMGT]iB|[kMGT]?bit/s|[kM]?Hz|GHz|k?W|k?Wh|m?A|k?V|bar|rpm|°)"
-    r"(?![\w/]))"
-)
-_CURRENCY = re.compile(r"[€£$]\s?$")
-
-
-def with_measure(text: str, start: int, end: int) -> str:
-    """The number at `start` to `end` of a text with the measure or currency beside it: `6 years`, `150 EUR`, `£212`."""
-    before = _CURRENCY.search(text, max(0, start - 2), start)
-    after = _MEASURE.match(text, end)
-    return squeeze(text[before.start() if before else start : after.end() if after else end])
-
-
 _JOINED = re.compile(r"\s?[-–/]\s?|,? and ")
 
 

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 
 from hoptrail.language.closeness import under_headings
 from hoptrail.models.question_tagger import tag_text
@@ -22,11 +22,11 @@ from hoptrail.text.lexicon import PRONOUNS
 from hoptrail.text.mentions import find_names
 from hoptrail.text.normal_forms import base_title
 from hoptrail.text.statements import UnitStatement, statements_of
-from hoptrail.text.values import with_measure
 from hoptrail.types import BlockKind, Unit
 
 _PLACED = re.compile(r"^(?:in|at|on|from|near|of) (?:the )?(?=[A-Z])")  # `in Varden` is Varden
 _CUT = ' \t\n,;:.!?"“”'  # characters stripped from both ends of an answer
+_PAIR = re.compile(r"\((?:[^()]|\([^()]*\))*\)")  # of brackets, with others within
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b(?:https?|ftp)://[^\s<>\"]*[^\s<>\".,;:!?)]")
 """An address of mail or of the web, no part of which is an answer."""
 _FILE_NAME = re.compile(r"\S+_\S+|[a-z][\w.]*-[A-Z]{3,}\S*|[a-z\d][a-z\d.-]*")  # `minutes_2024`, `wget-NEWS`, `lease`
@@ -63,8 +63,7 @@ class StatementText:
 
     def answer(self, start: int, end: int) -> str:
         """The answer at these offsets: empty in context and headers, in a heading but for a date, and where it only says `she`.
-        An answer is cut at the end of its table cell and has no punctuation around it. An address is whole, a bare number has
-        its measure.
+        An answer is cut at the end of its table cell and has no punctuation around it. An address is whole.
         """
         if self.above <= start < self.start:
             return ""
@@ -79,7 +78,7 @@ class StatementText:
             return ""
         last = min([len(self.text), *(first for first, _ in headers if first > start)])
         start, end = self._with_address(*self._whole_name(start, min(end, last), last))
-        return self._clean(start, end)
+        return _cleaned(self.text[start:end])
 
     def _whole_name(self, start: int, end: int, last: int) -> tuple[int, int]:
         """The span, extended to the names of which it has a part: `River Lathe` for `Lathe`."""
@@ -106,29 +105,20 @@ class StatementText:
                 return min(start, found.start()), max(end, found.end())
         return start, end
 
-    def _clean(self, start: int, end: int) -> str:
-        answer = self.text[start:end]
-        start, end = start + len(answer) - len(answer.lstrip(_CUT)), start + len(answer.rstrip(_CUT))
-        answer = " ".join(self.text[start:end].split())
-        bare = answer.replace(",", "").replace(".", "", 1).isdigit()
-        if answer.lower() in PRONOUNS or not any(map(str.isalnum, answer)):
-            return ""
-        return with_measure(self.text, start, end) if bare else _PLACED.sub("", _balance_brackets(answer))
+
+def _cleaned(answer: str) -> str:
+    """An answer without what stands around it; empty where it only says `she`, or no word."""
+    answer = " ".join(answer.strip(_CUT).split())
+    if answer.lower() in PRONOUNS or not any(map(str.isalnum, answer)):
+        return ""
+    return _PLACED.sub("", _balance_brackets(answer))
 
 
 def _balance_brackets(answer: str) -> str:
     """The answer up to the first bracket without a partner, or what follows a bracket at its beginning."""
-    opened: list[int] = []
-    alone: list[int] = []
-    for at, letter in enumerate(answer):
-        if letter == "(":
-            opened.append(at)
-        elif letter == ")" and opened:
-            opened.pop()
-        elif letter == ")":
-            alone.append(at)
-    pieces = (answer[begin + 1 : end] for begin, end in pairwise((-1, *sorted(alone + opened), len(answer))))
-    return next(filter(None, (piece.strip(_CUT) for piece in pieces)), "")
+    paired = _PAIR.sub(lambda pair: "-" * len(pair[0]), answer)
+    pieces = (answer[slice(*piece.span())].strip(_CUT) for piece in re.finditer(r"[^()]+", paired))
+    return next(filter(None, pieces), "")
 
 
 _STRETCH = 800  # characters of a stretch without its headings, about 200 word pieces
