@@ -15,6 +15,7 @@ from statistics import fmean
 from hoptrail.language.closeness import Close, Judge, below_headings
 from hoptrail.language.offline.answer_weights import logistic
 from hoptrail.language.offline.listing import Group, confidence_of, groups_of, item_of, list_reading
+from hoptrail.language.questions.messages import asks
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.models.question_tagger import tag_question
 from hoptrail.text.normal_forms import squeeze
@@ -26,11 +27,6 @@ _WHOLE_BLOCK = 700
 """Characters of the longest block that is quoted whole; of a longer one, the closest sentence and its two neighbours."""
 _REASON = re.compile(r"(?i)\b(?:because|caused?|reason|due to|since|so that|in order to|therefore|to avoid|led to)\b")
 _SAME_QUESTION = 0.6  # least share of words in common for a heading to ask the question
-_ASKS = re.compile(
-    r"\?\s*$|^\W*(?:\d[\d.]*\W*)?(?:how|why|what|when|where|who|which|can|may|do|does|is|are|should|must)\b",
-    re.IGNORECASE,
-)
-"""A heading that is a question."""
 _LEAST_STEPS, _LEAST_SHARE = 2, 0.45
 """Least number of steps of a procedure, and least share of the question's words in a list of steps."""
 _LEAST_PROBABILITY = 0.5  # below it, a text around one statement may be better than a list of steps
@@ -60,9 +56,7 @@ def _explanations(question: str, close: Sequence[Close]) -> list[Close]:
     """The closest statements, where they explain by themselves, with both sides of what the question compares."""
     sides = [content_stems(question[start:end]) for start, end in tag_question(question).sides]
     apart = sides[0] ^ sides[1] if len(sides) == 2 else frozenset()  # `hard`, `soft` for hard and soft links
-    # A question, as in a list of frequent ones, stands for the statement after it.
-    near = [replace(one, said=next(iter(_after("?", one.said)), one.said)) for one in close[:_CLOSE]]
-    explaining = [one for one in near if _is_explanation(one.said)]
+    explaining = [one for one in close[:_CLOSE] if _is_explanation(one.said)]
     return [one for one in explaining if not apart or apart <= content_stems(_as_judged(one.said))]
 
 
@@ -109,7 +103,7 @@ def _quote_latest(question: str, same: Sequence[UnitStatement], confidence: floa
 
 def _under_same_question(question: str, said: UnitStatement, units: Sequence[Unit]) -> UnitStatement | None:
     """The first statement under the heading above `said` if that asks the question, as in a list of frequent questions."""
-    if not said.path or not _ASKS.search(said.path[-1]):
+    if not said.path or not asks(said.path[-1]):
         return None
     asked, heading = content_stems(question), content_stems(said.path[-1])
     if not asked or len(asked & heading) < _SAME_QUESTION * len(asked | heading):
@@ -119,21 +113,10 @@ def _under_same_question(question: str, said: UnitStatement, units: Sequence[Uni
     return next(filter(_is_explanation, sorted(under, key=lambda one: one.place)), None)
 
 
-def _after(mark: str, said: UnitStatement) -> Sequence[UnitStatement]:
-    """What follows a statement that ends with a mark; nothing follows others."""
-    every = statements_of(said.unit)
-    return every[every.index(said) + 1 :] if _ends_with(mark, said) else ()
-
-
 def _is_explanation(said: UnitStatement) -> bool:
-    """Whether a statement explains by itself: it is no code, no question and no lead without its list or example."""
-    if (said.block is not None and said.block.kind is BlockKind.CODE) or _ends_with("?", said):
-        return False
-    return not _ends_with(":", said) or bool(_introduced(said))
-
-
-def _ends_with(mark: str, said: UnitStatement) -> bool:
-    return said.text.rstrip().endswith(mark)
+    """Whether a statement explains by itself: it is no code, and no lead without its list or example."""
+    is_code = said.block is not None and said.block.kind is BlockKind.CODE
+    return not is_code and (not said.text.endswith(":") or bool(_introduced(said)))
 
 
 def _says_as_much(one: Close, best: Close) -> bool:
@@ -171,7 +154,8 @@ def _quotes_overlap(one: UnitStatement, other: UnitStatement) -> bool:
 
 def _introduced(said: UnitStatement) -> list[UnitStatement]:
     """The block that a statement with a final colon introduces, or all items of a list, up to `_WHOLE_BLOCK` characters."""
-    after = _after(":", said)
+    every = statements_of(said.unit)
+    after = every[every.index(said) + 1 :] if said.text.endswith(":") else ()
     if not after or after[0].block is None:
         return []
     first = after[0].block
@@ -183,12 +167,11 @@ def _introduced(said: UnitStatement) -> list[UnitStatement]:
 
 
 def _are_steps(group: Group) -> bool:
-    """Whether a group is a list of several items that neither explain terms or options nor ask, as the contents of a page may."""
+    """Whether a group is a list of several items that do not explain terms or options."""
     if group.kind is not BlockKind.ITEM or len(group.members) < _LEAST_STEPS:
         return False
     entries = sum(_ENTRY.match(said.text) is not None for said in group.members)
-    questions = sum(_ends_with("?", said) for said in group.members)
-    return (group.ordered or 2 * entries <= len(group.members)) and 2 * questions <= len(group.members)
+    return group.ordered or 2 * entries <= len(group.members)
 
 
 def procedure(question: str, units: Sequence[Unit], close: Sequence[Close], judge: Judge) -> Reading:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, takewhile
 
 from hoptrail.language.tasks import Reading, Step
 from hoptrail.text.lexicon import FUNCTION_WORDS
@@ -55,7 +55,10 @@ def list_by_reading(units: Sequence[Unit], quoted: Reading, reading: Reading) ->
     *before, last = reading.steps
     texts = (said.text for unit in units for said in statements_of(unit) if said.support[:1] == last.support[:1])
     for series in chain.from_iterable(_SERIES.findall(squeeze(text)) for text in (answer, *texts)):
-        items = _parts_of(_without_lead(series))
+        first, *others = _parts_of(series) or ("",)
+        # `only possible on Linux, macOS` begins with `Linux`.
+        named = list(takewhile(lambda word: word.lower not in FUNCTION_WORDS, reversed(words(first))))
+        items = (first[named[-1].start :] if named else first, *others)
         short = all(len(words(item)) <= _MOST_WORDS for item in items)
         if short and len(items) > 1 and given <= content_stems(" ".join(items)):
             step = replace(last, answer="; ".join(items))
@@ -166,18 +169,6 @@ def _of_keyed_lines(question: str, asked: _ListQuestion, units: Sequence[Unit]) 
 
 def _parts_of(values: str) -> tuple[str, ...]:
     return tuple(part for value in _PARTS.split(values) if (part := value.strip(' ."“”')))
-
-
-def _without_lead(series: str) -> str:
-    """Drop the words before the first item: `only possible on Linux, macOS` begins with `Linux`. Titles in quotes stay whole."""
-    if re.match(_QUOTED, series):
-        return series
-    first, separator, rest = series.partition(", ") if ", " in series else series.partition(" and ")
-    opening = words(first)
-    last = max((at for at, word in enumerate(opening) if word.lower in FUNCTION_WORDS), default=-1)
-    if last >= 0 and last + 1 < len(opening):
-        first = first[opening[last + 1].start :]
-    return f"{first}{separator}{rest}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def _whole_questions(places: Sequence[Extent], text: str) -> list[Extent]:
         before = whole[-1] if whole else None
         between = text[before[1] : start] if before else ""
         apart = before and (text[: before[1]].endswith(("?", ".", "!")) or "\n" in between or not between.isspace())
-        if before and not (apart and _asks(text[slice(*before)]) and _asks(text[start:end])):
+        if before and not (apart and asks(text[slice(*before)]) and asks(text[start:end])):
             whole[-1] = (before[0], end)
         else:
             whole.append((start, end))
@@ -90,7 +90,7 @@ def _is_latin(text: str) -> bool:
     return 2 * sum(map(str.isascii, letters)) >= len(letters)
 
 
-def _asks(text: str) -> bool:
+def asks(text: str) -> bool:
     """Whether a text ends with a question mark or begins as a question does."""
     first, second = ([word.lower for word in words(text[:60])] + ["", ""])[:2]
     opens = first in QUESTION_WORDS | OPENERS | _REQUESTS
@@ -102,7 +102,7 @@ def _question(asked: str, message: str) -> str:
     line = squeeze(asked).rstrip(" ,;:")
     if line == squeeze(message):
         return line
-    mark = "?" if line[-1:].isalnum() and _asks(line) and words(line)[0].lower not in _REQUESTS else ""
+    mark = "?" if line[-1:].isalnum() and asks(line) and words(line)[0].lower not in _REQUESTS else ""
     return f"{line[:1].upper()}{line[1:]}{mark}"
 
 
