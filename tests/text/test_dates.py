@@ -14,6 +14,8 @@ from hoptrail.text.dates import (
     date_above,
     date_of,
     date_spans,
+    dates_asked,
+    dates_said,
     dates_within,
     find_date,
     stated_date,
@@ -107,6 +109,24 @@ def test_the_first_valid_date_counts(text: str, date: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("question", "dates"),
+    [
+        ("What was decided on 5 February 2024?", (("5 February 2024", "2024-02-05"),)),
+        ("who is on the ferry on sunday 10 november", (("10 november", "--11-10"),)),
+        ("costs in March 2023 and on 2024-01-02", (("March 2023", "2023-03"), ("2024-01-02", "2024-01-02"))),
+        ("how long is quay 4", ()),
+    ],
+)
+def test_questions_give_dates_with_and_without_a_year(question: str, dates: tuple[tuple[str, str], ...]) -> None:
+    assert dates_asked(question) == dates
+
+
+def test_a_date_has_the_forms_day_day_without_year_and_month() -> None:
+    assert dates_said("On 5 February 2024") == {"2024-02-05", "--02-05", "2024-02"}
+    assert dates_said("on 5 February") == {"--02-05"}
+
+
+@pytest.mark.parametrize(
     ("line", "date"),
     [
         ("5 March 2024", "2024-03-05"),
@@ -185,12 +205,16 @@ def test_a_day_is_the_same_day_in_every_written_form(day: day_of) -> None:
     ]
     for form in forms:
         assert find_date(form) == find_date(f"Notes of {form}, in full") == day.isoformat(), form
+    for form in forms[9:]:
+        undated = form.replace(str(day.year), "").rstrip(" ,\n")
+        assert [iso for _, iso in dates_asked(f"what was on {undated}?")] == [f"--{day:%m-%d}"], undated
 
 
 @given(DAYS)
 def test_a_day_is_never_read_where_day_and_month_may_be_exchanged(day: day_of) -> None:
     for form in (f"{day:%d/%m/%Y}", f"{day:%m/%d/%Y}", f"{day:%d-%m-%Y}", f"{day:%d/%m/%y}"):
         assert find_date(form) == ""
+        assert dates_asked(form) == ()
 
 
 @pytest.mark.parametrize(
@@ -223,9 +247,17 @@ def test_a_day_is_never_read_where_day_and_month_may_be_exchanged(day: day_of) -
 def test_what_no_calendar_has_is_no_date(text: str) -> None:
     assert find_date(text) == ""
     assert date_spans(text) == []
+    assert {iso[:2] for iso in dates_said(text)} <= {"--"}  # at most a day without its year: `5 March`
 
 
-def test_29_february_is_a_day_of_leap_years() -> None:
+@pytest.mark.parametrize("day", ["0 March", "March 0", "31 February", "30th of Feb.", "April 31st", "99 May"])
+def test_a_question_for_an_impossible_day_asks_for_no_day(day: str) -> None:
+    assert dates_asked(f"what was on {day}?") == ()
+    assert dates_said(f"It was on {day}.") == frozenset()
+
+
+def test_29_february_is_a_day_without_a_year_and_in_leap_years() -> None:
+    assert dates_asked("on 29 February") == (("29 February", "--02-29"),)
     assert [find_date(f"29 Feb {year}") for year in (1900, 2000, 2023, 2024)] == [
         "1900-02",
         "2000-02-29",
@@ -240,12 +272,16 @@ def test_dates_stand_where_they_say_in_order_and_apart(text: str) -> None:
     assert all(one[1] <= other[0] for one, other in pairwise(spans))
     for start, end in spans:
         assert find_date(text[start:end]) in dates_within(text)
+    for written, iso in dates_asked(text):
+        assert written in text
+        assert iso in dates_said(text)
 
 
 @given(TEXTS)
 def test_the_first_date_is_the_first_of_all_dates(text: str) -> None:
     days = [iso for iso in dates_within(text) if len(iso) > len("2024")]
     assert find_date(text) == (days[0] if days else "")
+    assert set(days) <= dates_said(text)
 
 
 @pytest.mark.parametrize(

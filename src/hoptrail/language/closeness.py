@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hoptrail.models.encoder import Encoder, Latest
+from hoptrail.text.dates import dates_asked, dates_said
 from hoptrail.text.statements import LONGEST, UnitStatement, statements_of
 from hoptrail.text.words import RELATED, content_stems, words
 from hoptrail.types import Span, Unit
@@ -100,7 +101,8 @@ class Wording:
     def __init__(self, question: str, statements: Sequence[UnitStatement]) -> None:
         self._statements = statements  # keeps them alive: their identities are keys
         asked = asked_words(question)
-        self._said = {id(said): (content_stems(said.said), content_stems(said.seen)) for said in statements}
+        dated = bool(dates_asked(question))
+        self._said = {id(said): _stems_said(said, dated=dated) for said in statements}
         said_by = Counter(stem for _, seen in self._said.values() for stem in asked & seen)
         among = len(self._said) + 1
         self._weights = {stem: math.log(1 + among / (1 + said_by[stem])) for stem in sorted(asked)}
@@ -125,5 +127,19 @@ class Wording:
 
 
 def asked_words(question: str) -> frozenset[str]:
-    """The stems of a question's content words, or of all where there is none."""
-    return content_stems(question) or frozenset(word.stem for word in words(question))
+    """The stems of a question's content words; each date counts as one word in a normal form."""
+    dates = dates_asked(question)
+    rest = question
+    for written, _ in dates:
+        rest = rest.replace(written, " ")
+    asked = content_stems(rest) | {date for _, date in dates}
+    return asked or frozenset(word.stem for word in words(question))
+
+
+def _stems_said(said: UnitStatement, *, dated: bool) -> tuple[frozenset[str], frozenset[str]]:
+    """The stems of a statement without and with its title and headings, and its dates if the question has one."""
+    own, seen = content_stems(said.said), content_stems(said.seen)
+    if dated:
+        own |= dates_said(said.said)
+        seen |= own | dates_said(" ".join((said.unit.title, *said.path, said.block.date if said.block else "")))
+    return own, seen

@@ -28,7 +28,13 @@ _PATTERNS = tuple(
         rf"(?<!\d){_YEAR}-(?P<number>[01]\d)(?![-\d])",
     )
 )
+
+_WITHOUT_YEAR = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (rf"(?<!\w){_ORDINAL}\s+(?:of\s+)?{_MONTH}(?!\w)", rf"(?<!\w){_MONTH}\s+{_ORDINAL}(?!\w)")
+)
 _BARE_YEAR = re.compile(r"(?<![\w.,/£$€:#-])(?P<year>(?:1[5-9]|20)\d\d)(?![\w/%-]|[.,:]\d)")
+_LEAP_YEAR = "2000"
 _STATING = re.compile(
     r"^(?!.*\b(?:next|previous|until|before) )"
     r"(?:.*\b(?:(?:in force|effective|valid)(?: (?:from|since|as of))?|as (?:of|at)|updated|changed|revised|reviewed)"
@@ -86,6 +92,19 @@ def unit_date(unit: Unit) -> str:
     return max((date_of(block, unit.title) for block in unit.blocks), default="") or find_date(unit.title)
 
 
+def dates_asked(text: str) -> tuple[tuple[str, str], ...]:
+    """The dates in a question, each as written and in ISO 8601 (`--03-05` without a year)."""
+    return tuple((match.group(), iso) for match, iso in _dates_apart(text, (*_PATTERNS, *_WITHOUT_YEAR)))
+
+
+def dates_said(text: str) -> frozenset[str]:
+    """Every date in `text` in each form that a question may use: the day, the day without its year, the month."""
+    forms: set[str] = set()
+    for _, iso in _match_dates(text, (*_PATTERNS, *_WITHOUT_YEAR)):
+        forms |= {iso, iso[:7], f"-{iso[4:]}"} if len(iso) == len("2024-03-05") else {iso}
+    return frozenset(forms)
+
+
 def dates_within(text: str) -> list[str]:
     """The dates in `text` with a year in their order, as ISO days, months or years (`2024`)."""
     return [iso for _, iso in _dates_apart(text, (*_PATTERNS, _BARE_YEAR))]
@@ -114,8 +133,11 @@ def _iso(parts: dict[str, str | None]) -> str:
     name = (parts.get("month") or "").lower()
     month = _SHORT.index(name[:3]) + 1 if name else int(parts.get("number") or 0)
     day = parts.get("day")
+    year = parts.get("year")
     try:
-        whole = date(int(parts["year"] or 0), month, int(day or 1))
+        whole = date(int(year or _LEAP_YEAR), month, int(day or 1))
     except ValueError:
         return ""
+    if year is None:
+        return f"-{whole.isoformat()[4:]}"
     return whole.isoformat() if day else f"{whole:%Y-%m}"

@@ -27,8 +27,7 @@ _WHOLE_BLOCK = 700
 """Characters of the longest block that is quoted whole; of a longer one, the closest sentence and its two neighbours."""
 _REASON = re.compile(r"(?i)\b(?:because|caused?|reason|due to|since|so that|in order to|therefore|to avoid|led to)\b")
 _SAME_QUESTION = 0.6  # least share of words in common for a heading to ask the question
-_LEAST_STEPS, _LEAST_SHARE = 2, 0.45
-"""Least number of steps of a procedure, and least share of the question's words in a list of steps."""
+_LEAST_SHARE = 0.45  # of the question's words in a list of steps
 _LEAST_PROBABILITY = 0.5  # below it, a text around one statement may be better than a list of steps
 _CLOSE = 12  # number of closest statements that are considered
 _SETTLES = 0.2  # weight of the log odds that a text settles the question, relative to the closeness of its statement
@@ -168,7 +167,7 @@ def _introduced(said: UnitStatement) -> list[UnitStatement]:
 
 def _are_steps(group: Group) -> bool:
     """Whether a group is a list of several items that do not explain terms or options."""
-    if group.kind is not BlockKind.ITEM or len(group.members) < _LEAST_STEPS:
+    if group.kind is not BlockKind.ITEM or len(group.members) < 2:
         return False
     entries = sum(_ENTRY.match(said.text) is not None for said in group.members)
     return group.ordered or 2 * entries <= len(group.members)

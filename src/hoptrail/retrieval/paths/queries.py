@@ -36,7 +36,7 @@ from hoptrail.text.mentions import find_names
 from hoptrail.text.title_scanning import can_be_found, name_key, names_in
 from hoptrail.types import Kind, Unit
 
-MOST_STEPS, MOST_STRETCHES = 6, 6  # each costs an encoded text
+MOST_STEPS = MOST_STRETCHES = 6  # each costs an encoded text
 LEAST_WORDS = 3  # content words that a stretch needs; a shorter one is joined to the next
 
 _REFERENCE = re.compile(r"#(\d{1,2})\b")

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
+from itertools import islice
 from operator import attrgetter
 
 import numpy as np
@@ -44,8 +45,6 @@ _SURER = 2.0  # the reader's margin that does, where the reader is unsure
 _WIDTH = 6
 """Texts that a step is asked as, passages for each of them, and answers of each passage. A third more gain nothing."""
 _READ = 2  # sentences of a passage: with one fewer sides of comparisons are found, with all fewer chains
-_NONE = (-1.0, "")
-"""Log weight and words where a passage has no answer."""
 
 
 @traced_search
@@ -117,6 +116,7 @@ class _Plan:
         self._described, self._encoder, self._reader = described, encoder, reader
         self._graph, self._queries = described.scores.graph, described.scores.queries
         self._passages = self._graph.passage_vectors[described.candidates.rows]
+        self._asked = set(map(self._graph.name, described.scores.asked))
 
     def extended(self, paths: Sequence[_Path], step: int) -> list[_Path]:
         """Paths, best first, with the nearest candidates for one step more, and their likeliest answers."""
@@ -136,7 +136,7 @@ class _Plan:
                 answers = self._answers(text, place, sentences) if is_asked_for else []
                 for path in filled[filling][:_WIDTH]:
                     weight, places = path.log_weight + float(near[place]), (*path.places, place)
-                    new = [answer for answer in answers if answer[1] not in path.answers] or [_NONE]
+                    new = [answer for answer in answers if answer[1] not in path.answers] or [(-1.0, "")]
                     further += [_Path(weight + more, places, (*path.answers, answer)) for more, answer in new]
         return further
 
@@ -154,7 +154,8 @@ class _Plan:
         row, start, end = self._described.candidates.rows[place], *self._described.starts[place : place + 2]
         title = self._graph.passages([row])[int(row)].title
         said = self._graph.texts(self._described.sentences[start:end])
-        nearest = [at for at in np.argsort(-sentences[start:end]).tolist() if not same_words(said[at], title)][:_READ]
+        by_nearness = np.argsort(-sentences[start:end], kind="stable").tolist()
+        nearest = list(islice((at for at in by_nearness if not same_words(said[at], title)), _READ))
         if not nearest:
             return []
         read = f"{title}\n{squeeze(' '.join(said[at] for at in sorted(nearest)))}"
@@ -164,5 +165,4 @@ class _Plan:
             words, sure = read[answer.start : answer.end], -float(np.logaddexp(0, -answer.margin / _SURER))
             if "\n" not in words:  # half a title is none
                 answers.setdefault(name_key(words), sure)
-        asked = self._described.scores.asked
-        return [(sure, key) for key, sure in answers.items() if key and self._graph.number(key) not in asked]
+        return [(sure, key) for key, sure in answers.items() if key and key not in self._asked]
