@@ -354,6 +354,21 @@ def test_a_list_that_no_words_settle_is_the_enumeration_with_what_the_reader_fin
     assert read("Arden").answer == "Arden"
 
 
+@pytest.mark.parametrize(
+    ("told", "answer", "items"),
+    [
+        ('He wrote "The Man in Black" and "A Sea of Tin".', "A Sea of Tin", ("The Man in Black", "A Sea of Tin")),
+        ("It is only possible on Linux, macOS and Haiku.", "macOS", ("Linux", "macOS", "Haiku")),
+    ],
+)
+def test_an_enumeration_begins_behind_its_lead_and_titles_stay_whole(
+    passage: Callable[[str, str], Unit], told: str, answer: str, items: tuple[str, ...]
+) -> None:
+    note = passage("Note", told)
+    found = Reading(answer, (Step("", answer, statements_of(note)[0].support),), 0.9)
+    assert list_by_reading((note,), Reading(None), found).items == items
+
+
 def test_a_list_with_what_the_reader_finds_is_as_sure_as_that() -> None:
     units = tuple(passages(document_of("Pump", [heading("Valid values"), *items("slow", "fast", "off")])))
     quoted = listing("Which values are valid for the mode?", units)
