@@ -56,7 +56,7 @@ def list_by_reading(units: Sequence[Unit], quoted: Reading, reading: Reading) ->
     texts = (said.text for unit in units for said in statements_of(unit) if said.support[:1] == last.support[:1])
     for series in chain.from_iterable(_SERIES.findall(squeeze(text)) for text in (answer, *texts)):
         items = _parts_of(series)
-        if items and not re.match(_QUOTED, series):  # `only possible on Linux, macOS` begins with `Linux`
+        if items and series[0] not in '"“':  # `only possible on Linux, macOS` begins with `Linux`
             named = list(takewhile(lambda word: word.lower not in FUNCTION_WORDS, reversed(words(items[0]))))
             items = (items[0][named[-1].start :] if named else items[0], *items[1:])
         short = all(len(words(item)) <= _MOST_WORDS for item in items)
